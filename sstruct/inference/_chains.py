@@ -82,8 +82,9 @@ n_labels), default=None
     Raises
     ------
     ValueError
-        If shapes are inconsistent, a score is NaN or ``+inf``, `missing` or `n_jobs` is invalid, or
-        `beam` is not a positive integer or is given without ``missing="zero"``.
+        If shapes are inconsistent, a score is NaN or ``+inf``, `missing` or `n_jobs` is invalid,
+        `mask` is a function without `classes` or is given with ``missing="zero"``, or `beam` is not
+        a positive integer or is given without ``missing="zero"``.
 
     See Also
     --------

@@ -43,7 +43,8 @@ def dependency_tree(
     Raises
     ------
     ValueError
-        If `scores` has another shape, contains NaN or ``+inf``, or forbids all trees.
+        If `scores` has another shape, contains NaN, ``+inf`` or a finite score beyond 1e100, or
+        forbids all trees.
 
     See Also
     --------
@@ -54,7 +55,8 @@ def dependency_tree(
     The result is exact. Non-projective trees take O(n_tokens^2) time, by the algorithm of Chu and
     Liu and of Edmonds, in the form of [1]_. A single root does not change this: scores are compared
     together with the number of arcs from the root, in lexicographic order. Projective trees take
-    O(n_tokens^3) time [2]_. The memory is O(n_tokens^2).
+    O(n_tokens^3) time [2]_. The memory is O(n_tokens^2). With labels, the best label of each arc is
+    chosen first, and time and memory of O(n_tokens^2 n_labels) are added.
 
     References
     ----------
@@ -97,7 +99,8 @@ def dependency_tree(
         valid = np.isneginf(table) | (np.abs(table) <= LARGEST)
     if not valid.all():
         raise ValueError(
-            f"scores must be at most {LARGEST:g}, or -inf, found {table[~valid].flat[0]}"
+            f"scores must be at most {LARGEST:g} in absolute value, or -inf, found "
+            f"{table[~valid].flat[0]}"
         )
     if n == 0:
         empty = np.empty(0, dtype=np.int32)

@@ -79,9 +79,9 @@ def segment_viterbi(
     Raises
     ------
     ValueError
-        If shapes are inconsistent, a score is NaN or ``+inf``, a duration is invalid, or a chain
-        has no segmentation that the durations and forbidden labels and transitions allow; the
-        message names the chain.
+        If shapes are inconsistent, a score is NaN, ``+inf`` or finite and beyond 1e100, a duration
+        is invalid, or a chain has no segmentation that the durations and forbidden labels and
+        transitions allow; the message names the chain.
     TypeError
         If a duration is not an integer.
 
@@ -193,7 +193,8 @@ def _scores(values, name):
         valid = np.isneginf(values) | (np.abs(values) <= LARGEST)
     if not valid.all():
         raise ValueError(
-            f"{name} must be at most {LARGEST:g}, or -inf, found {values[~valid].flat[0]}"
+            f"{name} must be at most {LARGEST:g} in absolute value, or -inf, found "
+            f"{values[~valid].flat[0]}"
         )
     return values
 
@@ -203,6 +204,6 @@ def _no_segmentation(name, length, scores):
     limits = f"at least {least}" + (f" and at most {most}" if most < ANY_DURATION else "")
     return (
         f"{name} of {length} positions has no segmentation: segments have {limits} positions, and "
-        "all others are excluded by forbidden labels or transitions, or scores of -inf; allow "
-        "shorter or longer segments, or set `split`"
+        "forbidden labels or transitions, or scores of -inf, exclude every segmentation within "
+        "these limits; allow shorter or longer segments, or set `split`"
     )

@@ -34,8 +34,8 @@ class StreamingViterbi:
     Raises
     ------
     ValueError
-        If shapes are inconsistent, a score is NaN or ``+inf``, `lag` is negative, or the model has
-        edge features.
+        If shapes are inconsistent, a score is NaN or ``+inf``, `lag` is negative, the model has
+        edge features, or `classes`, `mask`, `start` or `end` is given with a model.
     TypeError
         If `lag` is not an integer, or the model is not a ChainSSVM.
     NotFittedError
@@ -89,7 +89,7 @@ class StreamingViterbi:
         self._weights, edge_scores = None, model_or_scores
         if isinstance(model_or_scores, BaseEstimator):
             if any(each is not None for each in (classes, mask, start, end)):
-                raise ValueError("classes, mask, start and end must be None for a model")
+                raise ValueError("classes, mask, start and end must be None if a model is given")
             chain = _linear_chain(model_or_scores)
             self._weights, self._intercept = chain.weights, chain.intercept
             edge_scores, start, end = _scores(chain)
@@ -126,9 +126,10 @@ class StreamingViterbi:
         Raises
         ------
         ValueError
-            If `rows` has another shape or contains NaN or ``+inf``, in which case no row is
-            appended; or if every labeling is forbidden from a row on. The rows before it are
-            appended then, and their labels can be obtained by :meth:`flush`.
+            If `rows` has another shape or contains NaN or ``+inf``, or ``-inf`` if a model is
+            given, in which case no row is appended; or if every labeling is forbidden from a row
+            on. The rows before it are appended then, and their labels can be obtained by
+            :meth:`flush`.
         """
         if self._weights is not None and sparse.issparse(rows):
             rows = rows.toarray()

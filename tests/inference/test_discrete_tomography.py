@@ -197,7 +197,7 @@ def test_invalid_input(changes, message):
 
 
 def test_invalid_angles():
-    with pytest.raises(ValueError, match="angles must be a list of finite numbers"):
+    with pytest.raises(ValueError, match="angles must be a list of finite numbers; found"):
         projection_rays((2, 2), [np.inf])
 
 

@@ -230,7 +230,7 @@ def test_malformed_models(tmp_path, old, new, message, compressed):
             "p 90000 90000 4 3",
             "line 3: 90000 left and 90000 right nodes: the file declares more than",
         ),
-        ("a 1 0 2", "a 2 0 2", "line 5: the number of an assignment.* is 2"),
+        ("a 1 0 2", "a 2 0 2", "line 5: the id of assignment 1 is 2"),
         ("a 1 0 2", "a 1 2 2", "line 5: the left node of assignment 1 is 2, expected 0 to 1"),
         ("a 1 0 2", "a 1 0 0", "line 5: assignment 1 of 0 to 0 is given twice"),
         ("a 1 0 2 0.25", "a 1 0 2 inf", "line 5: the cost of assignment 1 is inf"),

@@ -184,7 +184,7 @@ def test_models_that_cannot_decode_a_stream():
     with pytest.raises(TypeError, match="a fitted ChainSSVM or scores, found MulticlassSSVM"):
         StreamingViterbi(MulticlassSSVM().fit(X[0], y[0]))
     model = ChainSSVM().fit(X, y)
-    with pytest.raises(ValueError, match="must be None for a model"):
+    with pytest.raises(ValueError, match="must be None if a model is given"):
         StreamingViterbi(model, classes=[0, 1])
     stream = StreamingViterbi(model)
     with pytest.raises(ValueError, match="rows has 3 features, but the model is expecting 2"):

@@ -203,7 +203,10 @@ def test_error_without_allowed_segmentation():
         ({"duration_scores": np.zeros((3, 2))}, r"duration_scores must have shape \(2, 'n_bins'\)"),
         ({"duration_scores": np.zeros((2, 0))}, "duration_scores must have shape"),
         ({"duration_scores": np.zeros(2)}, "duration_scores must have shape"),
-        ({"duration_scores": [[np.inf], [0]]}, "duration_scores must be at most 1e.100, or -inf"),
+        (
+            {"duration_scores": [[np.inf], [0]]},
+            "duration_scores must be at most 1e.100 in absolute",
+        ),
         ({"duration_scores": np.zeros((2, 2)), "duration_bins": [1]}, r"shape \(2, 1\), found"),
         ({"duration_bins": [2, 3]}, "duration_bins must be the smallest duration of each bin"),
         ({"duration_bins": [1, 1]}, "duration_bins must be the smallest duration of each bin"),

@@ -32,8 +32,8 @@ FIRST_STEPS, STEPS, IMPROVING_STEPS = 20, 5, 10
 MOST_LOOKS = 4_000_000
 # First proximal weight, relative to `weight`; the gap of a poor image is not informative.
 FIRST_WEIGHT = 2.0
-# Frequency of moves of the center, and the ratio up to which the weight doubles. On phantoms of
-# 64 x 64 pixels, bounds rise faster than with the values for trees only. Ray oracles cost little
+# Iterations between moves of the center, and the ratio up to which the weight doubles. On phantoms
+# of 64 x 64 pixels, bounds rise faster than with the values for trees only. Ray oracles cost little
 # more than visits of cached planes, so approximate passes do not pay.
 MOVE_EVERY, TOO_SHORT = 5, 2.0
 # Price of an error of one in a sum, relative to `weight`, while repairing sums and while lowering
@@ -70,7 +70,7 @@ def discrete_tomography(
     Parameters
     ----------
     sums : array-like of int of shape (n_rays,)
-        Sum of the levels along each ray, from 0 to its number of pixels times n_levels - 1.
+        Sum of the levels along each ray, from 0 to ``n_levels - 1`` times its number of pixels.
     rays : list of n_rays arrays of int, or sparse array of shape (n_rays, H * W)
         Pixels of each ray, as ``row * W + column``, without duplicates; or a matrix with a row of
         zeros and ones for each ray. :func:`projection_rays` computes them from angles.
@@ -162,7 +162,8 @@ def discrete_tomography(
             rounding = SequentialRounding(problem, np.arange(model.n_nodes))
 
             def offer(multipliers, engine):
-                # Walks take as long as passes, so run them only every other time.
+                # Walks take as long as passes, so start one only from the rounded labels or from
+                # the mean image, in turn.
                 images.turn = not images.turn
                 if images.turn:
                     images.offer(record, rounding.run(multipliers, True))
@@ -272,7 +273,8 @@ class _Images:
 def _mean_image(problem, engine):
     """Return the rounded mean levels of the current labelings of trees and rays."""
     y, _ = engine.mean_planes()
-    # Number of copies of each level of each pixel.
+    # Only pixels with several copies have multipliers; `sizes` are the copies of each of their
+    # levels.
     copies = np.bincount(problem.cover.node, minlength=problem.model.n_nodes)
     sizes = np.diff(problem.copy_start)
     shares = np.add.reduceat(y, problem.copy_start[:-1]) / sizes

@@ -87,12 +87,12 @@ def graph_matching(
 
     Notes
     -----
-    Left nodes are the nodes of a model and right nodes their labels. Pairwise costs form trees,
-    whose tables forbid the same right node at both ends of an edge. A linear assignment term
-    forbids it for every pair of nodes. The bound is the one of the relaxation that combines the
-    trees and the assignment. Matchings are obtained from a linear assignment at the current
-    multipliers and improved by moves of one node and of two nodes: exchanges, and a node that takes
-    the right node of another one, which is reassigned.
+    Left nodes are the nodes of a model and right nodes their labels. Trees cover the edges with
+    pairwise costs; their tables forbid the same right node at both ends of an edge. A linear
+    assignment term forbids it for every pair of nodes. The bound is the one of the relaxation that
+    combines the trees and the assignment. Matchings are obtained from a linear assignment at the
+    current multipliers and improved by moves of one node and of two nodes: exchanges, and a node
+    that takes the right node of another one, which is reassigned.
 
     References
     ----------

@@ -27,9 +27,9 @@ def projection_rays(shape: tuple[int, int], angles: ArrayLike) -> list[np.ndarra
     Returns
     -------
     rays : list of ndarray, dtype int64
-        The pixels ``row * W + column`` of each ray, ordered by angle. The rays of an angle contain
-        each pixel once. A ray has one pixel in each column that it crosses, or in each row if it is
-        steeper than 45 degrees.
+        The pixels ``row * W + column`` of each ray, in the order of `angles`. The rays of an angle
+        contain each pixel once. A ray has one pixel in each column that it crosses, or in each row
+        if it is steeper than 45 degrees.
 
     Raises
     ------
@@ -55,7 +55,9 @@ def projection_rays(shape: tuple[int, int], angles: ArrayLike) -> list[np.ndarra
     n_rows, n_columns = checked_shape(shape)
     angles = real_array(angles, "angles")
     if angles.ndim != 1 or not np.isfinite(angles).all():
-        raise ValueError("angles must be a list of finite numbers")
+        raise ValueError(
+            f"angles must be a list of finite numbers; found {shortened(angles.tolist())}"
+        )
     row, column = np.divmod(np.arange(n_rows * n_columns), n_columns)
     rays = []
     for angle in np.deg2rad(angles):

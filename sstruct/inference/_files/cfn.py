@@ -237,7 +237,7 @@ class _Functions:
         if wrong.any():
             raise self.tokens.error(
                 f"{what}, which ends here, has the entry {values[wrong.argmax()]}, expected a cost "
-                f"of at most {LARGEST:g}, or {self.sign * np.inf} (forbidden)"
+                f"of at most {LARGEST:g} in absolute value, or {self.sign * np.inf} (forbidden)"
             )
         return values
 
@@ -309,8 +309,8 @@ def read_cfn(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
         tags of fields may be missing. ``#`` starts a comment up to the end of the line.
     max_entries : int, default=2**27
         Limit on the total number of entries: all labels and table entries, plus 16 for each
-        variable and function. An entry takes about 16 bytes of memory. Words of more than 2^20
-        characters are rejected.
+        variable and function. An entry takes about 16 bytes of memory. Words of more than 2^21
+        characters are rejected (those of more than 2^20 may be).
 
     Returns
     -------
@@ -325,8 +325,8 @@ def read_cfn(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
     ValueError
         If the file is truncated, has text after its end, declares more than `max_entries`, has a
         function with a type (global and arithmetic functions) or of more than 31 variables, an
-        interval variable, a cost that is NaN, two costs for the same tuple, or is not a valid cfn
-        file. The message gives the line number.
+        interval variable, a cost that is NaN, beyond 1e100 or infinite without being forbidden, two
+        costs for the same tuple, or is not a valid cfn file. The message gives the line number.
 
     See Also
     --------
@@ -338,7 +338,8 @@ def read_cfn(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
     ``mustbe: "<b"`` minimizes the sum of the costs, and forbids sums of b or more. An entry of a
     table is ``+inf`` if its cost plus the least costs of all other tables is at least b. Other
     labelings with an energy of b or more are not forbidden: compare the energy of the result with
-    b. ``mustbe: ">b"`` maximizes the sum: energies are then negated sums.
+    b. ``mustbe: ">b"`` maximizes the sum and forbids sums of b or less: energies are then negated
+    sums.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from scipy import sparse
 from sstruct.inference._files.tokens import Tokens
 
 _MOST = 2**31 - 1
-# Pairs of nodes that a file may declare regardless of its number of assignments.
+# Pairs of a left and a right node that a file may declare with any number of assignments.
 _FREE = 2**20
 
 
@@ -67,12 +67,13 @@ def _read_problem(tokens):
     if n_left * n_right > max(_FREE, n_assignments**2):
         raise tokens.error(
             f"{n_left} left and {n_right} right nodes for {n_assignments} assignments, expected "
-            f"at most {_FREE} pairs of nodes or as many as pairs of assignments"
+            f"at most {_FREE} pairs of a left and a right node, or the square of the number of "
+            "assignments"
         )
     place, costs_of = [], {}
     for k in range(n_assignments):
         _expect(tokens, "a", f"assignment {k}")
-        tokens.integer("the number of an assignment, in their order", k, k)
+        tokens.integer(f"the id of assignment {k}", k, k)
         i = tokens.integer(f"the left node of assignment {k}", 0, n_left - 1)
         a = tokens.integer(f"the right node of assignment {k}", 0, n_right - 1)
         if i * n_right + a in costs_of:
@@ -103,14 +104,15 @@ def read_dd(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> Matchi
     ----------
     path : str or path-like
         A text file, plain or compressed (gzip, bzip2 or xz): ``p left right A E``, then A lines ``a
-        id left right cost``, then E lines ``e id1 id2 cost``. Nodes and ids start at 0. A file may
-        also contain several such blocks, each after a line ``gm i j`` that names the pair of
-        graphs. Lines that start with ``c`` are comments.
+        id left right cost``, then E lines ``e id1 id2 cost``. Nodes and ids start at 0, and ids
+        are in order. Costs of repeated pairs are summed. A file may also contain several such
+        blocks, each after a line ``gm i j`` that names the pair of graphs. Lines whose first word
+        is ``c`` are comments.
     max_entries : int, default=2**27
         Limit on the total number of entries: n_left * n_right of each problem, plus 16 for each
-        assignment and pair. An entry takes about 16 bytes of memory. Lines of more than 2^20
-        characters are rejected, as are problems with more than 2^20 pairs of nodes and fewer pairs
-        of assignments.
+        assignment and pair. An entry takes about 16 bytes of memory. Lines of more than 2^21
+        characters are rejected (those of more than 2^20 may be), as are problems with more than
+        2^20 pairs of a left and a right node that exceed the square of the number of assignments.
 
     Returns
     -------

@@ -2,7 +2,8 @@
 
 The text is read in blocks, so memory holds one block and the parsed values. The sizes that a file
 declares are not trusted before that many words have been read. All operations take time linear in
-the text; a word, or a line with comments, is limited to two blocks.
+the text. A word, a line with a comment, and any line if lines may be comments, is limited to two
+blocks.
 """
 
 import bz2
@@ -23,7 +24,7 @@ _NUMBER = re.compile(
     rb"|[+-]?(?:nan|inf|infinity)",
     re.IGNORECASE,
 )
-# Words are separated by whitespace. A text with more bytes per allowed entry is rejected.
+# Limit on the bytes of a text for each entry of `max_entries`, with a minimum of 2^20 entries.
 _BYTES_PER_ENTRY = 64
 _BOM = b"\xef\xbb\xbf"
 _COMPRESSED = {
@@ -43,7 +44,7 @@ class Tokens:
     max_entries : int
         Limit on the total number of entries that the file may declare (see `declare`).
     comments : {b"c", b"#"}
-        Comments: lines whose first word is c, or text after #.
+        Start of comments: lines whose first word is c, or the text from # to the end of a line.
     """
 
     # A word, and the bytes that separate words or are words of one byte.

@@ -66,8 +66,9 @@ def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
         end of the line; exponents may be written with ``D`` as in Fortran.
     max_entries : int, default=2**27
         Limit on the total number of entries: all labels and table entries, plus 16 for each
-        variable and factor. An entry takes about 16 bytes of memory. Words of more than 2^20
-        characters and more than 2^20 labels of nodes without factors are rejected.
+        variable and factor. An entry takes about 16 bytes of memory. Words of more than 2^21
+        characters are rejected (those of more than 2^20 may be), as are more than 2^20 labels of
+        nodes without factors.
 
     Returns
     -------

@@ -144,7 +144,7 @@ cdef class ConstrainedDecoder(ExactDecoder):
         return 0
 
     cdef prepare(self, const GraphCosts* costs):
-        """Make room for a graph, and set `prices` to those of its last call, if there is one."""
+        """Make room for a graph, and set `prices` to those stored by its last call, if any."""
         cdef Py_ssize_t n = costs.n_nodes
         if len(self.trial) < n:
             self.trial, self.priced = np.zeros(n, dtype=np.int32), np.zeros(n * costs.stride)
@@ -221,7 +221,7 @@ cdef class ConstrainedDecoder(ExactDecoder):
                 labels[v] = others[v]
 
     cdef int search_on(self, GraphAnswer* answer) except -1 nogil:
-        """Search without a time limit until allowed labels are found; raise if there are none."""
+        """Search without a time limit until allowed labels are found; raise if none are found."""
         if answer.bound < INFINITY:
             self.limits.begin(INFINITY, self.most_work, ANY)
             self.root.is_first = True

@@ -2,8 +2,8 @@
 # (a) Labels of single nodes change: first so that the sum of the violations of all counters decreases, at
 #     the least cost, and then so that the cost decreases without violations.
 # (b) Other constraints are ignored; the caller checks them.
-# (c) A change takes time proportional to the size of the graph. The work of a call is limited, since
-#     labels of large graphs may require as many changes as there are nodes.
+# (c) A change takes time proportional to the size of the graph and of its counters. The work of a call
+#     is limited, since labels of large graphs may require as many changes as there are nodes.
 """Labels of graphs that satisfy bounds of numbers, close to other labels."""
 
 from libc.math cimport INFINITY, fabs

@@ -50,7 +50,7 @@ cdef double MOST_ENTRIES = 2.0**25
 
 
 cdef class GraphSearchMemory:
-    """What calls store for later calls of the same graphs; shared by forks.
+    """Results of calls that later calls of the same graphs start from; shared by forks.
 
     Attributes
     ----------
@@ -62,8 +62,8 @@ cdef class GraphSearchMemory:
     slack : float
         Calls in the present certificate may stop once their bound is below the cost by at most this.
     searches, proofs : dict of int
-        The number of calls of each graph in training that were not hasty, and of those whose result
-        is proven.
+        The number of calls of each graph in training that were not hasty, solved by moves or not,
+        and of those whose result is proven.
     """
 
     def __cinit__(self):

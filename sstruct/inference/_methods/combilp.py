@@ -31,7 +31,8 @@ from sstruct.inference._model.mrf import MRF
 # Ising models (89 and 97 %) take at least 1.5 times as long as with other methods.
 LARGEST_PART = 0.5
 MOST_CHANGES = 16
-# Costs up to this fraction of `tol` (1 + abs(energy)) are ignored.
+# Costs of an edge up to this fraction of `tol` (1 + abs(energy)), divided by the number of edges,
+# are ignored.
 LEAST_COST = 1e-3
 
 
@@ -118,7 +119,9 @@ class Part:
         return found
 
     def in_conflict(self, labels, least_cost):
-        """Return the nodes outside whose edges to the part exceed their minima.
+        """Return the nodes outside whose edges to the part exceed their minima by more.
+
+        least_cost : float, tolerance of this difference
 
         labels : ndarray of shape (V,), of the whole model
         """
@@ -141,7 +144,8 @@ def combilp(mrf, record, sweeps, solve):
     Returns
     -------
     status : Status
-        CONVERGED, TIME_LIMIT, or STALLED if the part is too large or was not solved.
+        CONVERGED, TIME_LIMIT, or STALLED if the part is empty, is too large, was not solved, or was
+        extended too often.
     """
     model, _ = pairwise_model(mrf)
     if n_marginals(model) > MOST_ENTRIES:

@@ -72,7 +72,10 @@ def _disputed(mrf, labelings):
 
 
 def _best_of(mrf, candidates, best, nodes, record):
-    """Return the best labeling with labels of `candidates` at `nodes` and of `best` elsewhere."""
+    """Return the best labeling found that has labels of `candidates` at `nodes`, `best` elsewhere.
+
+    The labels of `best` at these nodes must occur in `candidates`.
+    """
     place = np.full(mrf.n_nodes, -1)
     place[nodes] = np.arange(len(nodes))
     labels = [np.unique(candidates[:, v]) for v in nodes]

@@ -34,7 +34,7 @@ MOST_VISITS = 2**20
 
 
 def has_two_labels(model):
-    """Return True if all nodes of a model have two labels, and all costs are finite."""
+    """Return True if all nodes have two labels, all costs are finite, and there are no factors."""
     is_finite = np.isfinite(model.node_costs).all() and np.isfinite(model.tables).all()
     return model.n_factors == 0 and bool(is_finite) and bool((model.n_labels == 2).all())
 
@@ -42,7 +42,7 @@ def has_two_labels(model):
 def short_cycles(model):
     """Return the edges of all triangles, and of all cycles of four edges without a chord.
 
-    The list is empty if there are too many.
+    The list is empty if there are too many cycles, or too many paths of two edges.
     """
     near = [{} for _ in range(model.n_nodes)]
     for e, (u, v) in enumerate(model.edges.tolist()):

@@ -9,9 +9,10 @@ from scipy import sparse
 
 from sstruct._solvers.core.status import Status
 
-# Limits on the terms of models, which are planned in Python, and the entries of all their tables.
+# Limit on the nodes, edges and factors of models, whose eliminations are planned in Python.
 MOST_TERMS = 2**15
-# Limits on the entries of the largest table and of all tables of an exact elimination.
+# Limits on the entries of the largest table and of all tables of an exact elimination. The second
+# one also applies to the tables of the model.
 LARGEST_TABLE = 2**20
 ALL_TABLES = 2**23
 # Limits of an exact elimination after other methods have failed: of the largest table, of all
@@ -88,8 +89,8 @@ class Elimination:
         Returns
         -------
         order : list of int, or None
-            Nodes in the order of elimination. Without `rng`, None if the tables are too large or
-            the plan takes too long.
+            Nodes in the order of elimination. None if the plan takes too long or, without `rng`,
+            if the tables are too large.
         """
         around = [set(others) for others in self.neighbors]
         tie = range(len(around)) if rng is None else rng.permutation(len(around)).tolist()

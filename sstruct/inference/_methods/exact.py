@@ -17,7 +17,7 @@ from sstruct.inference._model.auxiliary import pairwise_model
 # Limit on the variables of the integer program.
 MOST_VARIABLES = 2**18
 # HiGHS is wrong if its bound exceeds a known energy by more than this fraction of 1 + abs(energy),
-# for costs of at most 1.
+# in the units of the costs that it receives.
 ACCURACY = 1e-5
 
 
@@ -186,7 +186,8 @@ def integer_program(mrf, record, most_branches=None, seconds=np.inf):
         if record.is_closed():
             return Status.CONVERGED
     constant, costs, program, kept = _program(model, len(mrf.node_costs), polytope)
-    # HiGHS ignores cost differences below 1e-7. Scaling by a power of two is exact.
+    # HiGHS ignores cost differences below 1e-7, so they are scaled up if all are below 1/2. Scaling
+    # by a power of two is exact.
     exponent = min(0, int(np.frexp(np.abs(costs).max())[1]))
     options = {"mip_rel_gap": record.tol}
     if constant != 0 and record.energy < np.inf:

@@ -4,8 +4,9 @@ from random import Random
 
 import numpy as np
 
-# Limits on the propagated tables: in total, in a search before other methods, and the increase for
-# each table. Visits of nodes to choose the next one count too, many of them as one table.
+# Limits on the propagated tables: in total, the increase of the limit for each table, and in total
+# in a search before other methods. NODES_PER_REVISION nodes visited to choose the next one count as
+# one table.
 MOST_REVISIONS = 2**18
 REVISIONS_PER_TABLE = 8
 FIRST_REVISIONS = 2**13
@@ -85,7 +86,10 @@ class _Search:
         return self.left <= 0 or self.record.is_late()
 
     def run(self, labels, costs, most_wrong):
-        """Search depth first; return an allowed labeling, or None if there is none."""
+        """Search depth first; return an allowed labeling, or None if there is none.
+
+        Raise _Stopped after more than `most_wrong` wrong choices, or if the work or time is over.
+        """
         stack, wrong = [], 0
         while True:
             n_left = np.add.reduceat(labels, self.start[:-1], dtype=np.int64)
@@ -116,7 +120,7 @@ class _Search:
 
 
 class _Walk:
-    """Local search that changes one label of a violated table at a time.
+    """Local search that changes the label of one node of a violated table at a time.
 
     Parameters
     ----------
@@ -207,8 +211,9 @@ def find_feasible(mrf, record, most_revisions=MOST_REVISIONS):
     Notes
     -----
     After each choice, labels without support in a table are removed (generalized arc consistency).
-    The next node minimizes the number of remaining labels divided by the number of failures of its
-    tables [1]; these counts are kept in restarts, which follow a growing number of wrong choices.
+    The next node minimizes the number of remaining labels divided by the number of its tables plus
+    their failures [1]; these counts are kept in restarts, which follow a growing number of wrong
+    choices.
     Labels of low cost are tried first. Each restart also runs a local search [2].
 
     References

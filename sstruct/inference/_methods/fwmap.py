@@ -17,7 +17,7 @@ from sstruct.inference._model.auxiliary import pairwise_model
 from sstruct.inference._model.terms import TermRounding
 from sstruct.inference._model.tree_cover import tree_cover
 
-# Limit on the visits of each node by the local search after each rounding.
+# Limit on the visits by the local search after each rounding, divided by the number of nodes.
 LOOKS = 20
 
 

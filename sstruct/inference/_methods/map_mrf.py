@@ -44,8 +44,8 @@ from sstruct.inference._model.mrf import MRF
 from sstruct.inference._model.terms import ModelWithTerms
 from sstruct.inference._model.triangles import merge_triangles
 
-# Limit on the table entries of models whose labelings are improved by moves of two nodes, which
-# visit eight times as many entries repeatedly.
+# Limit on the labels and table entries of models whose labelings are improved by moves of two
+# nodes. The moves of all labelings together visit up to eight times as many, repeatedly.
 MOST_ENTRIES = 2**23
 # Iterations of belief propagation after other methods. Its labelings are better if pairs are
 # frustrated: by 3 to 5 % on Ising models, before combination.
@@ -120,18 +120,19 @@ def map_mrf(
         * ``"graph-cut"``: two labels for each node, only attractive pairs, no forbidden pairs.
           Exact.
         * ``"auto"``: max-sum on forests, a cut if it is exact, or variable elimination if its
-          tables have at most 2^23 entries in total. Otherwise ``"trws"`` and then, while a gap
-          remains, a short branch and bound (before ``"trws"`` on small models), CombiLP [4] if the
-          relaxation is not tight for at most half of the nodes, variable elimination with at most
-          2^30 entries along the bandwidth of the graph (2^21 in one table, such as grids of 20 rows
-          with two labels), ``"fwmap"``, moves that improve the labeling, ``"trws"`` with triangles
-          of edges merged into factors, a longer branch and bound, and HiGHS for at most 10 seconds.
-          With `max_time`, the last three share the remaining time. HiGHS solves integer programs of
-          at most 2^18 variables (labels of nodes and entries of tables), up to differences of about
-          1e-7, in a separate process if it takes long. Branch and bound supports 2^23 variables,
-          with at most 2^26 table entries at all depths of the search (512 MB); merged triangles
-          have at most 2^25 (256 MB). Models of two labels without ``+inf`` are left to HiGHS before
-          ``"fwmap"``, with the odd-cycle inequalities [3] that its solutions violate.
+          tables have at most 2^20 entries each and 2^23 in total. Otherwise ``"trws"`` and then,
+          while a gap remains, a short branch and bound (before ``"trws"`` on small models), CombiLP
+          [4] if the relaxation is not tight for at most half of the nodes, variable elimination
+          with at most 2^30 entries along the bandwidth of the graph (2^21 in one table, such as
+          grids of 20 rows with two labels), ``"fwmap"``, moves that improve the labeling,
+          ``"trws"`` with triangles of edges merged into factors, a longer branch and bound, and
+          HiGHS for at most 10 seconds. With `max_time`, the last three share the remaining time.
+          HiGHS solves integer programs of at most 2^18 variables (labels of nodes and entries of
+          tables), up to differences of about 1e-7, in a separate process if it takes long. Branch
+          and bound supports 2^23 variables, with at most 2^26 table entries at all depths of the
+          search (512 MB); merged triangles have at most 2^25 (256 MB). Models of two labels without
+          ``+inf`` are left to HiGHS before ``"fwmap"``, with the odd-cycle inequalities [3] that
+          its solutions violate.
         * ``"exact"``: as ``"auto"``, without limits other than `max_time` and the sizes above.
         * ``"toulbar2"``: branch and bound of the package pytoulbar2 (the extra ``exact``), in a
           separate process that ends at `max_time` or at Ctrl-C. Supports models of at most 2^23
@@ -149,7 +150,7 @@ def map_mrf(
         passes over cached labelings.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
         Controls the order of labels in ``"alpha-expansion"`` and of trees in ``"fwmap"``. The other
-        methods are deterministic, except for HiGHS with a time limit.
+        methods are deterministic, unless `max_time` or the time limit of HiGHS is reached.
     proximal_weight : float, "paper" or None, default=None
         Constant c of [2] for ``"fwmap"``, which limits the length of steps, in units of the costs.
         ``"paper"``: ``1500000 / (n_trees + 22)**2``, equation (18) of [2]. Default: estimated from
@@ -167,7 +168,8 @@ def map_mrf(
         raise the bound by at most 0.000002 (1 + abs(bound)), and uses the multipliers of its
         messages. ``"zero"``: zeros, as in [2]. With `terms`, always zeros.
     terms : iterable of objects, default=None
-        User-defined terms of the energy, supported by ``"fwmap"`` only. Each term has
+        User-defined terms of the energy, supported by ``"fwmap"`` only, which ``"auto"`` then runs.
+        Each term has
 
         * ``nodes``: a list of n different nodes;
         * ``cost(labels)``: a real number for the labels (n,) of its nodes, ``+inf`` if they are
@@ -193,6 +195,8 @@ def map_mrf(
         lacks an attribute or returns values that are not numbers or labels.
     ImportError
         If `method` is ``"toulbar2"`` and pytoulbar2 is not installed.
+    OSError
+        If the process of HiGHS or of toulbar2 fails, for example because memory is exhausted.
     ValueError
         If the method does not support the model, a parameter is out of range, `evidence` has a node
         or a label that does not exist, or a term returns labels that have the wrong shape, are out
@@ -201,12 +205,12 @@ def map_mrf(
 
     Notes
     -----
-    All iterative methods end with ``"icm"``. If a gap remains, moves of two neighbors start from
-    the best 24 labelings, and HiGHS combines the results, except for models with factors or with
-    more than 2^23 entries of pairs. Before that, up to 100 iterations of ``"bp"`` search for more
-    labelings after ``"fwmap"`` and ``"trws"``. In models of at most 2^15 nodes, edges and factors,
-    moves of many nodes follow: variable elimination of random sets of nodes, with the labels of the
-    other nodes fixed.
+    All iterative methods improve their labelings by ``"icm"``. If a gap remains, moves of two
+    neighbors start from the best 24 labelings (fewer for large models), and HiGHS combines the
+    results, except for models with factors or with more than 2^23 labels and entries of tables.
+    Before that, up to 100 iterations of ``"bp"`` search for more labelings after ``"fwmap"`` and
+    ``"trws"``. In models of at most 2^15 nodes, edges and factors, moves of many nodes follow:
+    variable elimination of random sets of nodes, with the labels of the other nodes fixed.
 
     If ``"trws"``, ``"fwmap"``, ``"bp"`` or ``"auto"`` does not find an allowed labeling because of
     costs of ``+inf``, backtracking with constraint propagation and a local search try to find one
@@ -306,7 +310,7 @@ class _Run:
         self.has_limits = True  # on the work of exact methods
 
     @cached_property
-    def small(self):
+    def elimination(self):
         """Return the Elimination of the model, or None if the model is too large."""
         return eliminator(self.mrf)
 
@@ -348,10 +352,11 @@ class _Run:
     def _eliminate(self):
         """Run variable elimination; return the status, or None if its tables are too large.
 
-        With a time limit, half of the time is used for a short search for an allowed labeling,
-        which is the result if the elimination takes too long.
+        With a time limit, and if no allowed labeling is known, a short search for one precedes the
+        elimination, and takes at most half of the time. Its labeling is the result if the
+        elimination takes too long.
         """
-        order = None if self.small is None else self.small.plan()
+        order = None if self.elimination is None else self.elimination.plan()
         if order is None:
             return None
         record, spare = self.record, None
@@ -360,7 +365,7 @@ class _Run:
             spare.deadline = (time.monotonic() + record.deadline) / 2
             if not find_feasible(self.mrf, spare, FIRST_REVISIONS):
                 return Status.INFEASIBLE
-        status = minimize_in_order(self.small, order, record)
+        status = minimize_in_order(self.elimination, order, record)
         if spare is not None and record.energy == np.inf and record.is_late():
             record.offer(spare.labels, spare.energy)
         return status
@@ -444,8 +449,8 @@ class _Run:
         """
         record = self.record
         self._combine(max_iter)
-        if self.small is not None and not (record.is_closed() or record.is_late()):
-            move(self.small, record)
+        if self.elimination is not None and not (record.is_closed() or record.is_late()):
+            move(self.elimination, record)
 
     def _combine(self, max_iter):
         """Improve good labelings by moves of two nodes, and combine them; `max_iter` as above."""
@@ -482,10 +487,10 @@ class _Run:
             if found is Status.CONVERGED:
                 self.method = "exact"
         order = None
-        if found is Status.STALLED and self.small is not None:
-            order = self.small.plan_along_band()
+        if found is Status.STALLED and self.elimination is not None:
+            order = self.elimination.plan_along_band()
         if order is not None:
-            found = minimize_in_order(self.small, order, self.record)
+            found = minimize_in_order(self.elimination, order, self.record)
             if found in (Status.CONVERGED, Status.INFEASIBLE):
                 self.method = "exact"
         is_open = found is Status.STALLED and self.engine is not None

@@ -9,10 +9,10 @@ from sstruct.inference._model.auxiliary import pairwise_model
 
 # Iterations without progress before stopping.
 _PATIENCE = 50
-# Before FWMAP, stop if this many iterations gain less than this fraction of 1 + abs(bound).
+# Before other methods, stop if this many iterations gain at most this fraction of 1 + abs(bound).
 _FIRST_ITERATIONS = 10
 _FIRST_GAIN = 2e-6
-# Limit on the visits of each node by the local search after each sweep.
+# Limit on the visits by the local search after each sweep, divided by the number of nodes.
 _VISITS_PER_NODE = 20
 
 

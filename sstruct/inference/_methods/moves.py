@@ -11,7 +11,7 @@ from sstruct.inference._model.table_forms import POTTS
 _ROUNDING = 1e-12
 
 
-def _no_reason_common(mrf):
+def _common_reason(mrf):
     """Return the reason why neither cuts nor moves support a model, or None."""
     if mrf.n_factors:
         return f"the model has {mrf.n_factors} factors of three or more nodes"
@@ -27,7 +27,7 @@ def _forbids_a_node(mrf):
 
 def no_cut(mrf):
     """Return the reason why a minimum cut does not minimize the energy, or None if it does."""
-    reason = _no_reason_common(mrf)
+    reason = _common_reason(mrf)
     if reason is not None:
         return reason
     if (mrf.n_labels != 2).any():
@@ -83,7 +83,7 @@ def _no_metric(table):
 
 def expansion_arguments(mrf):
     """Return weights and label distance (None: Potts) for moves, or raise ValueError."""
-    wrong = _no_reason_common(mrf)
+    wrong = _common_reason(mrf)
     K = int(mrf.n_labels[0])
     weights, distance = mrf.weights, None
     if wrong is None and (mrf.n_labels != K).any():

@@ -10,7 +10,8 @@ from sstruct.inference._model.auxiliary import pairwise_model
 # Limit on the labels and the table entries of the model.
 MOST_ENTRIES = 2**23
 # Labelings that are better by this fraction of 1 + abs(energy), or by less, are not searched for.
-# Errors of components add up, and together must not exceed `tol`.
+# The fraction is at most LEAST_OF_TOLERANCE times `tol`: errors of components add up, and together
+# must not exceed `tol`.
 LEAST_IMPROVEMENT = 1e-9
 LEAST_OF_TOLERANCE = 1 / 64
 

@@ -13,7 +13,7 @@ SECONDS_BETWEEN_LOOKS = 0.01
 GRACE = 1.0
 # Start of the program of the other process. It imports the same packages as this process, and
 # ignores Ctrl-C, which the caller handles. `question` is the object that the caller sent. Printed
-# text is discarded, so that it cannot mix with the answer.
+# text is discarded, so that it does not become part of the answer.
 BEGIN = """
 import os, pickle, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -43,14 +43,14 @@ def run_apart(program, question, name, deadline=inf, stop=None):
     name : str
         Name of the program in errors.
     deadline : float
-        On the clock of ``time.monotonic()``.
+        On the clock of ``time.monotonic()``. Ignored without `stop`.
     stop : signal, optional
         Sent at the deadline; the process is killed `GRACE` seconds later.
 
     Returns
     -------
     answer : object
-        None if the process was killed at the deadline.
+        None if the process was stopped at the deadline and did not return an answer.
 
     Raises
     ------

@@ -4,7 +4,7 @@ import numpy as np
 
 from sstruct.inference._model.mrf import MRF
 
-# Limit on the entries of the tables of factors.
+# Limit on the entries of the tables that replace factors; equal ones are counted once.
 MOST_ENTRIES = 2**27
 
 
@@ -19,9 +19,10 @@ def pairwise_model(mrf):
     -------
     model : MRF
         The nodes of `mrf`, followed by a node for each factor, whose labels are the tuples that the
-        factor allows. Tables of 0 and ``+inf`` tie these tuples to the labels of the nodes in the
-        factor. The first ``mrf.n_nodes`` labels of a labeling are a labeling of `mrf` with at most
-        the same energy. Without factors, `mrf` itself.
+        factor allows (one forbidden tuple if it allows none). Tables of 0 and ``+inf`` tie these
+        tuples to the labels of the nodes in the factor. The first ``mrf.n_nodes`` labels of a
+        labeling are a labeling of `mrf` with at most the same energy. Without factors, `mrf`
+        itself.
     order : ndarray of shape (model.n_nodes,), dtype int32
         All nodes, with the nodes of factors between the nodes of their scopes.
 

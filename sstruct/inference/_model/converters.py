@@ -121,7 +121,9 @@ def networkx_arguments(graph, node_costs, edge_costs, weight):
         if weight is not None:
             factor = real_array(_attribute(data, weight, what, "weight"), f"weight of {what}")
             if factor.shape != ():
-                raise ValueError(f"the weight of {what} must be a number, found {factor.shape}")
+                raise ValueError(
+                    f"the weight of {what} must be a number, found an array of shape {factor.shape}"
+                )
             with np.errstate(invalid="ignore"):
                 table = factor * table
             table = _checked_table(table, shape, f"weighted costs of {what}")

@@ -22,7 +22,8 @@ class MapResult:
     lower_bound : float
         Lower bound on the energy of every labeling; ``-inf`` for methods without a bound.
     gap : float
-        ``energy - lower_bound``, at least 0: a bound on the suboptimality of the labels.
+        ``energy - lower_bound``, at least 0: a bound on the suboptimality of the labels. 0 if the
+        status is ``INFEASIBLE``.
     status : str
         ``PROVEN``: the labeling is proven to be optimal, since the gap is at most
         ``tol * (1 + abs(energy))``. ``UNPROVEN``: the method finished with a larger gap; the
@@ -32,7 +33,8 @@ class MapResult:
         ``STALLED``: neither energy nor bound improved for many iterations.
     history : dict of ndarray
         ``seconds`` since the call and the best ``lower_bound`` and ``energy`` so far, with one
-        entry at the start and one for each iteration. ``A`` and ``B`` are the quantities of
+        entry at the start, one after each iteration or run of another method, and one at the end.
+        ``A`` and ``B`` are the quantities of
         equation (10) of [1] for the iterations of ``"fwmap"`` that evaluate them (every fifth), and
         NaN otherwise. Both are 0 if and only if the multipliers are optimal: the bound of other
         multipliers is higher by at most ``A + B * d``, where d is the largest sum, over the copies
@@ -109,7 +111,10 @@ class Record:
         self.row()
 
     def offer(self, labels, energy):
-        """Keep the labeling if it is the best so far; `energy` is accurate up to rounding."""
+        """Keep the labeling if it is the best so far, or if no allowed one is known.
+
+        energy : energy of the labeling, accurate up to rounding, or a lower bound of it
+        """
         self.offered[labels.tobytes()] = energy
         if len(self.offered) > 2 * OFFERED:
             self.offered = dict(sorted(self.offered.items(), key=lambda item: item[1])[:OFFERED])
@@ -163,6 +168,8 @@ class Record:
 
     def has_stalled(self, window, begin=0):
         """Return True if neither energy nor bound improved in the last `window` rows.
+
+        Increases of the bound up to a tenth of the tolerance do not count.
 
         begin : number of initial rows to ignore
         """

@@ -91,7 +91,8 @@ class MRF:
 
     Notes
     -----
-    All arrays are read-only. The constructor takes time linear in the size of the tables.
+    All arrays are read-only. The constructor takes time linear in the number of nodes, edges and
+    table entries.
 
     Examples
     --------
@@ -340,10 +341,10 @@ class MRF:
 
         Returns
         -------
-        scope : ndarray of shape (3,) or (4,), dtype int32
-            The factor's nodes, a view.
-        costs : ndarray with an axis for each node of `scope`
-            Costs of their labels, a view.
+        scope : ndarray of shape (k,), dtype int32
+            The factor's k nodes, a view.
+        costs : ndarray with k axes
+            Cost of each tuple of labels, with an axis for each node of `scope`; a view.
 
         Examples
         --------

@@ -35,8 +35,8 @@ def check_costs(flat, name_of):
     if wrong.any():
         at = int(wrong.argmax())
         raise ValueError(
-            f"{name_of(at)} is {flat[at]}, expected at most {LARGEST:g} or +inf: divide all costs "
-            "by a constant, or use inf to forbid labels"
+            f"{name_of(at)} is {flat[at]}, expected at most {LARGEST:g} in absolute value, or "
+            "+inf: divide all costs by a constant, or use inf to forbid labels"
         )
 
 
@@ -162,7 +162,9 @@ def checked_weights(weights, edge_table, tables, table_start):
     wrong = first_beyond(out)
     if wrong is not None:
         e, value = wrong
-        raise ValueError(f"weights[{e}] is {value}, expected finite and at most {LARGEST:g}")
+        raise ValueError(
+            f"weights[{e}] is {value}, expected finite and at most {LARGEST:g} in absolute value"
+        )
     if n_edges and (out <= 0).any() and np.isinf(tables).any():
         forbids = np.add.reduceat(np.isinf(tables), table_start[:-1]) > 0
         wrong = forbids[edge_table] & (out <= 0)
@@ -182,7 +184,9 @@ def pack_factors(factors, n_labels):
         try:
             scope, table = without_view(item) if is_sized(item) else ()
         except (TypeError, ValueError):
-            raise ValueError(f"factors[{f}] must be a pair (scope, table)") from None
+            raise ValueError(
+                f"factors[{f}] must be a pair (scope, table), found {shortened(item)}"
+            ) from None
         scope = array_of(scope, f"the scope of factors[{f}]")
         is_scope = scope.ndim == 1 and 3 <= len(scope) <= MOST_NODES
         if not is_scope or scope.dtype.kind not in "iu":

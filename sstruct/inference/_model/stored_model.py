@@ -36,7 +36,9 @@ def check_stored(state):
         raise ValueError(f"node_start has {len(node_start)} entries, expected at least two")
     _check_starts(state, "node_start", "node_costs")
     if len(state["node_costs"]) >= MOST_ENTRIES:
-        raise ValueError(f"node_costs has {len(state['node_costs'])} entries: too many")
+        raise ValueError(
+            f"node_costs has {len(state['node_costs'])} entries, expected fewer than {MOST_ENTRIES}"
+        )
     n_labels = np.diff(node_start).astype(np.int32)
     _check_finite_or_inf(state, "node_costs")
     _check_edges(state, n_labels)
@@ -80,7 +82,7 @@ def _check_finite_or_inf(state, name):
 
 
 def _check_edges(state, n_labels):
-    """Check edges, their weights, tables and table forms."""
+    """Check edges, their weights and their tables."""
     edges, start, of_edge = state["edges"], state["table_start"], state["edge_table"]
     if edges.shape[1] != 2:
         raise ValueError(f"edges has shape {edges.shape}, expected two columns")

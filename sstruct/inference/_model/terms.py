@@ -41,8 +41,9 @@ class TermRounding:
     def run(self, multipliers, forward):
         """Return labels (V,) int32.
 
-        Each term in turn minimizes its cost plus the node costs and messages. A label chosen by an
-        earlier term is changed only if necessary: leaving it costs more than all messages together.
+        Each term in turn minimizes its cost plus the node costs and messages. Changing a label that
+        an earlier term has chosen adds a penalty, which exceeds what the node costs and messages of
+        all nodes can save: it is changed only if the cost of the term requires it.
         """
         labels = self.rounding.run(multipliers, forward)
         sums = self.rounding.sums(multipliers)
