@@ -3,7 +3,7 @@
 #     empty. phi(x, y) is the sum of the rows inside the interval, and L(y) the fraction of positions
 #     that are inside one of the two intervals and outside the other.
 # (b) A code is (a, b). The code of the empty interval is (0, 0), so that each labeling has one code.
-# (c) The max-oracle finds the interval with the largest sum (Kadane's algorithm), in O(L).
+# (c) The max-oracle finds the interval with the largest sum (Kadane's algorithm), in O(L d).
 """Intervals of sequences: a problem that is compiled outside of sstruct."""
 
 from libc.stdint cimport int32_t, int64_t

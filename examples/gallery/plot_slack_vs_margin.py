@@ -4,8 +4,8 @@ Does slack rescaling read dates better than margin rescaling? (ChainSSVM)
 =========================================================================
 
 Both are hinge losses for chains, here for reading handwritten dates. With margin rescaling, the
-required margin between the true and a wrong labeling is the number of errors of the latter. With
-slack rescaling, the required margin is 1, and a violation is multiplied by the number of errors.
+required margin between the true and a wrong labeling is the fraction of wrong marks. With slack
+rescaling, the required margin is 1, and a violation is multiplied by this fraction.
 Both are trained with seven values of ``lam``.
 """
 

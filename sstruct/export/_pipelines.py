@@ -168,7 +168,8 @@ def _vectorizer(step):
     }
     if vectorizer["dtype"] not in ("float64", "float32"):
         raise ValueError(
-            f"DictVectorizer with dtype={vectorizer['dtype']} cannot be exported; use float64"
+            f"DictVectorizer with dtype={vectorizer['dtype']} cannot be exported; use float64 or "
+            "float32"
         )
     names = [str(name) for name in step.get_feature_names_out()]
     return {"vectorizer": vectorizer, "features": names}

@@ -112,7 +112,7 @@ struct sstruct_model {
     size_t *slots;
 };
 
-/* Fields of the file, in the order of sstruct_fields. */
+/* Fields of the file; the constants below have the same order. */
 static const char *const sstruct_fields[] = {
     "format", "version", "kind", "classes", "features", "vectorizer", "center", "scale", "weights",
     "intercept", "start", "end", "transitions", "allowed_next", "allowed_first", "allowed_last"};

@@ -25,7 +25,7 @@ class BoundDisplay:
     ----------
     histories : dict of str to dict
         Histories by name, in the format of :attr:`sstruct.inference.MapResult.history`: arrays
-        ``seconds``, ``energy`` and ``lower_bound`` of equal length with one entry per iteration.
+        ``seconds``, ``energy`` and ``lower_bound`` of equal length, one entry per recorded step.
         Infinite values are not drawn.
 
     Attributes
@@ -35,8 +35,8 @@ class BoundDisplay:
     figure_ : matplotlib Figure
         Figure containing the curves.
     lines_ : list of matplotlib Line2D
-        The curves in the order of `histories`: for each, the energy and then the bound, if it is
-        ever finite.
+        The curves in the order of `histories`: for each, the energy and then the bound, without
+        those that are never finite.
 
     See Also
     --------
