@@ -9,7 +9,7 @@ from sstruct._checks.shown import shortened
 
 
 def pack_changes(y, name, lengths=None, intervals=False):
-    """Return an int64 array with the validated change points of each signal.
+    """Return a list of int64 arrays, the validated change points of each signal.
 
     Parameters
     ----------

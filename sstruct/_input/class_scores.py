@@ -114,7 +114,7 @@ def bounded_weight(class_scores, layout, bounds):
 
 
 def other_columns(columns, n_features):
-    """Return whether each column of X is not the scores of a class, ndarray of bool."""
+    """Return a mask of the columns of X that are features, not scores of a class."""
     is_other = np.ones(n_features, dtype=bool)
     is_other[columns] = False
     return is_other

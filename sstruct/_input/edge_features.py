@@ -46,7 +46,8 @@ def split_pairs(items, name):
     Raises
     ------
     TypeError
-        If tuples and other items are mixed; `name` is the name of the items in errors.
+        If tuples and other items are mixed, or a tuple does not have two parts; `name` is the name
+        of the items in errors.
     """
     if not is_sized(items) or len(items) == 0:
         return items, None
@@ -83,7 +84,7 @@ def join_edge_features(parts, lengths, name, expected=None):
     Parameters
     ----------
     parts : list of array-like or sparse of shape (L_i - 1, G)
-        Sequences of one node have no rows, and any number of columns.
+        Those of sequences without edges have shape (0, G), (0, 0) or (0,).
     lengths : ndarray of int of shape (n,)
         L_i.
     name : str

@@ -1,7 +1,8 @@
 """Support for pandas and polars data frames through their common interface.
 
-Neither library is imported unless it is already in use: NumPy converts both, and column names are
-attributes. No compatibility library, such as narwhals, is required.
+Neither library is imported unless it is already in use, or a model that was loaded from a file
+predicts data frames: NumPy converts both, and column names are attributes. No compatibility
+library, such as narwhals, is required.
 """
 
 import sys
@@ -67,7 +68,10 @@ def check_names(found, known, what, expected):
 
 
 def label_names(table):
-    """Return the column names of a table as a list of any type, or None if it has none."""
+    """Return the column names of a data frame, of any type, as a list.
+
+    The result is None for other objects, and for the names 0, 1, ..., the default of pandas.
+    """
     if library_of(table) is None:
         return None
     names = [plain(name) for name in table.columns]
@@ -75,7 +79,7 @@ def label_names(table):
 
 
 def joined(items):
-    """Concatenate data frames of one library; return None if any item is something else."""
+    """Concatenate data frames of one library; return None for other items or an empty list."""
     library = library_of(items[0]) if items else None
     if library is None or any(library_of(item) != library for item in items):
         return None

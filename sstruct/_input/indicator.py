@@ -58,7 +58,7 @@ def _raise_label_list(i, labels):
 
 
 def output_kind(y):
-    """Return the type of the matrix that predictions should have."""
+    """Return the type of predictions: "dense", a class of SciPy or a data frame library."""
     if isinstance(y, sparse.sparray | sparse.spmatrix):
         return type(y).__name__
     return library_of(y) or "dense"
@@ -78,7 +78,10 @@ def as_output(codes, kind, names, X):
 
 
 def check_label_names(y, classes, name="y"):
-    """Raise an error if the columns of a data frame are not the classes in the same order."""
+    """Raise an error if the columns of a data frame are not the classes in the same order.
+
+    Any names are valid if the classes are 0, 1, ..., those of labels without names.
+    """
     names, known = label_names(y), classes.tolist()
     if names is not None and names != known and known != list(range(len(known))):
         raise ValueError(f"the columns of {name} are {names}, expected {known} as in classes_")
@@ -91,6 +94,8 @@ def label_matrix(y, n_rows, n_labels=None):
     ------
     ValueError
         If the number of rows or labels (if given) is wrong, or an entry is not 0 or 1.
+    TypeError
+        If the dtype or the sparse format is not supported.
     """
     if sparse.issparse(y):
         check_compressed(y, "y")

@@ -82,6 +82,7 @@ class Spans:
         Start of each sequence, and n_labels.
     table : LabelCodes
     invalid : {"repair", "drop", "raise"}
+        Whether spans that do not follow the scheme are kept, removed or raise an error.
     labels_at : callable
         Maps sequence i to its name and its labels, for errors.
 
@@ -118,7 +119,7 @@ class Spans:
             self._drop(self._follows(kind), invalid)
 
     def sequence(self):
-        """Return the sequence of each span."""
+        """Return the index of the sequence of each span."""
         return np.searchsorted(self.offsets, self.start, side="right") - 1
 
     def _check_labels(self):

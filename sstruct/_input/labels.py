@@ -324,8 +324,8 @@ def check_padding(structure, y, labels, nodes):
     """Raise an error if y is an array padded with -1 and `ignore_label` is None.
 
     The value -1 is considered padding if it occurs only at the ends of rows (of images: of rows and
-    columns), after other labels, the labels are not just -1 and 1, and `classes` does not contain
-    it. Lists of labels are not padded arrays, unless X is one array of samples of equal size.
+    columns), after other labels, the labels are not just -1 and 1, and the parameter `classes` is
+    None. Lists of labels are not padded arrays, unless X is one array of samples of equal size.
 
     Parameters
     ----------
@@ -372,10 +372,11 @@ def _name(place):
 def check_reserved(structure, classes, codes=None, place=None):
     """Raise an error or warn if a class is a value reserved for padding or void elsewhere.
 
-    Raise an error if it is almost certainly not a class: -100 if all other labels are nonnegative,
-    255 of a uint8 mask if the other labels are numbered from 0 or 1, "<PAD>" and "[PAD]". Warn for
-    ambiguous values such as "pad". 255 may be a gray value: it is accepted if the other labels are
-    only 0, or some exceed 126.
+    Raise an error if it is almost certainly not a class: -100 if all other labels are nonnegative
+    and not 100, 255 of a uint8 mask if the other labels are numbered from 0 or 1 without gaps,
+    "<PAD>" and "[PAD]". Warn for ambiguous values such as "pad", and for all of these values if the
+    structure has no `ignore_label`. 255 may be a gray value: it is accepted if the other labels are
+    only 0, some exceed 126, or some are negative.
 
     Parameters
     ----------

@@ -32,6 +32,8 @@ def open_mapped(path: str | os.PathLike[str]) -> Any:
 
     Raises
     ------
+    OSError
+        If the file cannot be opened.
     ValueError
         If the file is compressed or has another content.
 
@@ -75,7 +77,7 @@ def _mapped_matrix(file):
         raise ValueError(f"the matrix has the shape {shape.tolist()}, expected two integers")
     parts = [_mapped_member(file, members[part]) for part in ("data", "indices", "indptr")]
     if parts[2].shape != (shape[0] + 1,):
-        raise ValueError(f"indptr has shape {parts[2].shape}, expected ({shape[0]} + 1,)")
+        raise ValueError(f"indptr has shape {parts[2].shape}, expected {(int(shape[0]) + 1,)}")
     matrix = sparse.csr_matrix(tuple(shape.tolist()), dtype=np.float64)
     # Bypass the constructor, which may copy.
     matrix.data, matrix.indices, matrix.indptr = parts

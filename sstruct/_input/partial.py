@@ -1,7 +1,8 @@
 """Encoding of partially known labels for `predict`, with -1 for unknown labels.
 
-All estimators use the same markers of unknown labels: None, NaN, -1 if it is not a class,
-`ignore_label`, and masked entries. None instead of a sample marks all of its labels as unknown.
+All estimators use the same markers of unknown labels: None, NaN, pandas' NA, -1 if it is not a
+class, `ignore_label`, and masked entries. None instead of a sample marks all of its labels as
+unknown.
 """
 
 from collections.abc import Iterable, Mapping, Set
@@ -188,7 +189,7 @@ def one_of(labels):
 
 
 def place_of(row, nodes, shapes=None):
-    """Return the position of a node in `y_partial` for an error, "[2] at node 5"."""
+    """Return the position of a node in y or `y_partial` for an error, "[2] at node 5"."""
     i = nodes.sample_of(row)
     if nodes.form == "rows":
         return f"[{i}]"

@@ -176,7 +176,10 @@ def pack_nodes(expected, X, *, numeric=True):
     if isinstance(X, Sequences):
         check_sequences(X, "X")
         if X.edge_features is not None:
-            raise TypeError(f"X has edge features, which {expected.estimator_name} does not use")
+            raise TypeError(
+                f"X has edge features, which {expected.estimator_name} does not use; pass "
+                "X.without_edge_features()"
+            )
         nodes = Nodes(X.flat, X.offsets, "ragged", 0, X.feature_names)
         if is_empty(X.flat):
             nodes.flat = np.empty((0, n_features or 0))
@@ -192,7 +195,10 @@ def pack_nodes(expected, X, *, numeric=True):
             X = real_array(X, "X")
         X = convert(X, "X")
         if 0 in X.shape[:2] and not fitted:
-            raise ValueError(f"X has shape {X.shape}: no samples, or sequences of length 0")
+            raise ValueError(
+                f"X has shape {X.shape}: no samples, or sequences of length 0; expected at least "
+                "one node"
+            )
         n, length, width = X.shape
         rows = X.reshape(n * length, width)  # reshape(-1) is ambiguous without features
         nodes = Nodes(rows, np.arange(n + 1) * length, "stacked", 0, None, (length,))
@@ -250,7 +256,7 @@ def _is_item(item):
 
 
 def _check_readable(X, numeric):
-    """Raise a specific error for input that scikit-learn's validation would only call ragged."""
+    """Raise errors for input that scikit-learn's validation would reject with less information."""
     if sparse.issparse(X):
         return
     if isinstance(X, dict | set | range | Iterator):
@@ -367,9 +373,10 @@ def _wrong_width(i, found, expected):
 
 
 def numeric_rows(array, name):
-    """Return dense C-contiguous float32 or float64, or canonical CSR; raise for other dtypes.
+    """Return rows as a C-contiguous array, or as canonical CSR, of float32 or float64.
 
-    Sparse input must have been validated.
+    Other dtypes of real numbers are converted; all others raise TypeError. Sparse input must have
+    been validated.
     """
     if sparse.issparse(array):
         array = as_csr(array)
@@ -445,7 +452,7 @@ def _stand_in(name):
 
 
 def _beyond(nodes, row, value):
-    """Return the error about a feature that is NaN or too large."""
+    """Return the error about a feature that is NaN, infinite or too large."""
     i = nodes.sample_of(row)
     where = "" if nodes.form == "rows" else f" at node {row - nodes.offsets[i]}"
     if not np.isfinite(value):
@@ -662,7 +669,11 @@ def _check_not_row_lengths(weights, n_rows):
 
 
 def check_not_lengths(sample_weight, lengths):
-    """Raise an error if the weights of sequences are integers and equal their lengths."""
+    """Raise an error if the weights of sequences are integers and look like their lengths.
+
+    They do if they equal the lengths of the sequences in X or, for another number of weights, if
+    their sum is the number of nodes.
+    """
     sample_weight = items_of(sample_weight)
     if sample_weight is None or is_of_nodes(sample_weight):
         return
@@ -770,16 +781,19 @@ class LabeledNodes:
     Attributes
     ----------
     weights : ndarray of shape (n_samples,)
-        Sample weights; 0 for samples without a labeled node of positive weight.
+        Sample weights. If node weights were passed, 1 for samples with a labeled node of positive
+        weight, and 0 for all others.
     node_weights : ndarray of shape (n_nodes,) or None
-        Weights of the nodes in the loss of their sample; None if all weights are 1.
+        Weights of the nodes in the loss of their sample; None if those of all labeled nodes are 1.
+        With a Completion, completed nodes have weight 0.
     sample : ndarray of shape (n_nodes,)
         Sample index of each node.
     used : ndarray of bool of shape (n_nodes,)
         Whether the node is used for training.
     classes : ndarray of shape (K,)
     codes : ndarray of int32 of shape (n_nodes,)
-        Class index of each node, -1 for labels that are not classes.
+        Class index of each node, -1 for labels that are not classes. With a Completion, the indices
+        of its labels.
     counts : ndarray of shape (n_used,)
         Weight of each used node: sample weight times node weight.
     """

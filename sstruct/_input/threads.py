@@ -12,9 +12,9 @@ from sstruct._compat import most_threads
 # More than the cores of any machine; this many processes would exhaust its memory.
 MOST_JOBS = 4096
 
-# The first process that started joblib workers. A process forked from it inherits them without the
-# threads that receive their results, and would wait forever.
-_has_workers = None
+# The id of the first process that used joblib workers. A process forked from it inherits them
+# without the threads that receive their results, and would wait forever.
+_owner_of_workers = None
 
 
 def check_n_jobs(n_jobs):
@@ -35,7 +35,7 @@ def active_client():
 
 
 def in_task():
-    """Whether the caller runs in a task on a worker of a cluster."""
+    """Return whether the caller runs in a task on a worker of a Dask cluster."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return False
@@ -52,16 +52,16 @@ def n_workers(n_jobs):
     It is 1 in a task of a cluster, which must not wait for others, and if worker processes are
     inherited from a parent process.
     """
-    global _has_workers
+    global _owner_of_workers
     if n_jobs is not None:
         check_n_jobs(n_jobs)
     if active_client() is not None and in_task():
         return 1
     count = effective_n_jobs(n_jobs)
     if count > 1 and isinstance(get_active_backend()[0], LokyBackend):
-        if _has_workers is None:
-            _has_workers = os.getpid()
-        if _has_workers != os.getpid():
+        if _owner_of_workers is None:
+            _owner_of_workers = os.getpid()
+        if _owner_of_workers != os.getpid():
             return 1
     return count
 

@@ -174,7 +174,9 @@ for _function in (bio_transitions, bioes_transitions, bio_kinds):
 
 
 def split_label(label, letters, suffix=False):
-    """Return the letter and the type of a label of a span, ("O", "") outside of spans, or None.
+    """Return the letter and the type of a label of a span, or ("O", "") outside of spans.
+
+    The result is None if the label does not follow the scheme.
 
     letters : letters of the scheme, without O
     suffix : whether the letter follows the type
@@ -212,7 +214,7 @@ def allowed_transitions(mask, classes, name="transition_mask"):
     -------
     edge_mask : ndarray of bool of shape (K, K), or None
     boundary_mask : ndarray of bool of shape (2, K), or None
-        Labels that may start and end a sequence.
+        Labels that may start and end a sequence; None, for all labels, unless the mask is callable.
 
     Raises
     ------
@@ -347,9 +349,10 @@ def _have_labelings(codes, offsets, samples, edge_mask, boundary_mask):
 
 
 def _check_known(i, codes, edge_mask, boundary_mask, classes):
-    """Raise an error if the known labels of a sequence are impossible, node by node.
+    """Raise an error that names the node at which the known labels of a sequence are impossible.
 
-    The decoder raises an error for sequences without any labeling before the first known label.
+    No error is raised here if no labels are allowed before the first known label: the decoder then
+    raises one.
     """
     names, last = classes.tolist(), -1
     reached = np.ones(len(names), dtype=bool) if boundary_mask is None else boundary_mask[0]
