@@ -40,7 +40,9 @@ def in_range(const int32_t[::1] indices, Py_ssize_t n):
 
 
 def is_canonical(const int32_t[::1] pointers, const int32_t[::1] indices, Py_ssize_t n_columns):
-    """Return whether the indices of each row are increasing and less than `n_columns`.
+    """Return whether the indices of each row are increasing, from 0 to `n_columns` - 1.
+
+    Pointers that decrease or are not in the range of `indices` are invalid, too.
 
     pointers : start of each row in `indices`, and end of the last one
     """

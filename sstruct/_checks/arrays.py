@@ -127,7 +127,7 @@ def concatenated(arrays, name):
 
 
 def concatenated_rows(values, name):
-    """Return the concatenated entries of all nodes, as float64, and the start of each node.
+    """Return the concatenated entries of all nodes, as float64, and their offsets (V + 1,).
 
     Parameters
     ----------

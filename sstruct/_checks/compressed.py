@@ -32,7 +32,8 @@ FORMATS = {
 def check_compressed(matrix, name, ndims=(2,)):
     """Raise an error if a sparse matrix or array is inconsistent, or not CSR, CSC or COO.
 
-    Must be called for sparse input before any other use. Each entry is read once, without a copy.
+    Must be called for sparse input before any other use. The time is linear in the number of
+    entries, which are not copied.
 
     Parameters
     ----------
@@ -104,6 +105,8 @@ def check_rows(matrix, rows, name):
     """Raise an error if some rows of a CSR matrix that are about to be selected are invalid.
 
     The complexity is O(number of rows). Column indices are validated when they are used.
+
+    rows : ndarray of int; only the first and the last one are compared with the number of rows
     """
     if not isinstance(matrix, FORMATS["csr"]) or len(matrix.shape) != 2:
         raise ValueError(
