@@ -53,7 +53,7 @@ def segment_f1_score(
     -------
     score : float
         ``2 TP / (2 TP + FP + FN)`` over the segments of all sequences, for TP correct predicted
-        segments, FP other ones and FN true segments without a match; 0 if there are no segments.
+        segments, FP other ones and FN true segments without a match; 0 if there are no matches.
 
     Notes
     -----
@@ -163,7 +163,8 @@ def segment_edit_score(
 def _segments(y_true, y_pred, background, sample_weight, ignore_label):
     """Yield the true and the predicted segments of each sequence, and its weight.
 
-    Segments are tuples (start, stop, label code), with frames counted over all sequences.
+    Segments are lists [start, stop, label code]. Positions count the scored frames of all
+    sequences.
     """
     check_listed(background, "background", "labels", rejected=(str, bytes))
     y_true, true_splits = labels_and_splits(y_true, "y_true")

@@ -70,7 +70,7 @@ def span_match_counts(
 
     Notes
     -----
-    Each predicted span is compared with the true spans that share a label with it:
+    Each predicted span is compared with the true spans that it overlaps:
 
     ============  ======================  =============  ==============  =================
     matching      same bounds and type    same bounds    same type       other overlap
@@ -224,14 +224,14 @@ def span_confusions(
         True and predicted labels, as a list, an object array or Sequences.
     tokens : list of n_sequences sequences, default=None
         Token of each label, such as words, for the examples.
-    n : int, default=20
+    n : int or None, default=20
         Largest number of rows, at least 1; None for all.
     scheme : {"bio", "bioes", "bilou", "iob1", "io"} or None, default="bio"
         The scheme of the labels, see :func:`sstruct.spans.spans_of`. With None, the labels are
         those of frames, of any hashable type: a span is a longest run of frames with the same
         label, which is its type.
     background : iterable of labels, default=()
-        Labels that are outside of spans, in addition to O.
+        Labels that are outside of spans, in addition to ``"O"`` unless `scheme` is None.
     invalid : {"repair", "drop", "raise"}, default="repair"
         How to treat labels that do not follow the scheme: as the script conlleval and the default
         mode of seqeval, as its strict mode, or by an error.

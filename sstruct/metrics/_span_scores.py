@@ -28,9 +28,9 @@ NO_SPAN = -1
 class FlatSpans:
     """True and predicted spans as the labels of a classification problem.
 
-    The items are all spans of y_true and y_pred, those with equal bounds (with `by_bounds`), or
-    equal bounds and types, only once. The code of an item is its type, or NO_SPAN where y_true or
-    y_pred does not have it.
+    The items are all spans of y_true and y_pred. A true and a predicted span with equal bounds and
+    types are one item; with `by_bounds`, so are those with equal bounds and different types. The
+    code of an item is its type, or NO_SPAN if y_true or y_pred does not have it.
     """
 
     def __init__(
@@ -437,8 +437,7 @@ def chunk_precision_recall_f1(
     Parameters
     ----------
     y_true, y_pred : list of n label sequences
-        True and predicted labels, as a list, an object array or Sequences. Labels may be of any
-        hashable type. Label images and other multidimensional arrays are flattened.
+        True and predicted labels in BIO format, as a list, an object array or Sequences.
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
@@ -483,13 +482,12 @@ def chunk_f1_score(
     Parameters
     ----------
     y_true, y_pred : list of n label sequences
-        True and predicted labels, as a list, an object array or Sequences. Labels may be of any
-        hashable type. Label images and other multidimensional arrays are flattened.
+        True and predicted labels in BIO format, as a list, an object array or Sequences.
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
         True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error.
+        without `ignore_label`, they raise an error. Such a node ends a chunk, like O.
 
     Returns
     -------

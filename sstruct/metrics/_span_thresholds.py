@@ -81,8 +81,9 @@ def span_precision_recall_curve(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. These nodes are outside of true spans, and predicted spans
-        that contain them are ignored.
+        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
+        without `ignore_label`, they raise an error. Ignored nodes are outside of true spans, and
+        predicted spans that contain them are ignored.
 
     Returns
     -------
@@ -90,7 +91,7 @@ def span_precision_recall_curve(
         Values for the spans whose probability is at least each threshold. Recall refers to all true
         spans, predicted or not. The last values are 1 and 0, as in scikit-learn.
     thresholds : ndarray of shape (m,)
-        All probabilities, ascending.
+        The distinct probabilities of predicted spans, ascending.
 
     See Also
     --------
@@ -138,8 +139,9 @@ def span_threshold(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. These nodes are outside of true spans, and predicted spans
-        that contain them are ignored.
+        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
+        without `ignore_label`, they raise an error. Ignored nodes are outside of true spans, and
+        predicted spans that contain them are ignored.
 
     Returns
     -------
@@ -151,7 +153,8 @@ def span_threshold(
     Raises
     ------
     ValueError
-        If no threshold reaches the target; the message states the best value.
+        If no threshold reaches the target, where the message states the best value, or y_true has
+        no spans.
 
     See Also
     --------
@@ -172,7 +175,8 @@ def span_threshold(
         if value is not None and value > 1:
             raise ValueError(f"{name} must be at most 1, found {shortened(value)}")
     if (precision is None) == (recall is None):
-        raise ValueError("span_threshold requires one target, precision or recall")
+        found = "none" if precision is None else "both"
+        raise ValueError(f"span_threshold requires one target, precision or recall, found {found}")
     events = SpanEvents(y_true, y_spans, scheme, suffix, sample_weight, ignore_label)
     precisions, recalls, thresholds = _curve(events)
     name, target, values = (
