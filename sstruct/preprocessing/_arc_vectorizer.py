@@ -69,8 +69,8 @@ class ArcVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wrap_out
         Words with fewer occurrences in the training sentences are treated as unknown.
     prune : bool, default=True
         Whether to leave out arcs whose tags of the head and the dependent do not occur with this
-        direction in a training tree, if ``fit`` is passed trees. Arcs from the root and between
-        neighbors are always candidates, so that there is a tree.
+        direction in a training tree, if ``fit`` is passed trees. Arcs from the root, between
+        neighbors and with an unknown tag are always candidates, so that there is a tree.
 
     Attributes
     ----------
@@ -206,8 +206,9 @@ class ArcVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wrap_out
         Returns
         -------
         list of dicts
-            For each sentence, the candidate ``arcs`` and their ``features``, and ``label_features``
-            with ``labeled=True``: CSR arrays of ones in float32.
+            For each sentence, the candidate ``arcs``, an int array of pairs (head, dependent), and
+            their ``features`` and, with ``labeled=True``, ``label_features``, CSR arrays of ones in
+            float32.
         """
         sentences, out = _checked(X), []
         coded = [
@@ -304,7 +305,7 @@ class _Tokens:
 
 
 def _hash(codes, seed):
-    """Return 64-bit hashes of rows of codes: a list of columns, arrays of uint64."""
+    """Return hashes of 31 bits, as uint64, of rows of codes: a list of columns of uint64."""
     out = np.full(len(codes[0]), seed, dtype=np.uint64)
     for column in codes:
         # The constants of splitmix64.

@@ -2,7 +2,7 @@
 # (a) Codes of entries are looked up by name and then by value, which takes half of the time of a lookup of
 #     the pair. All keys are plain strings and numbers, whose comparison does not run code of users.
 # (b) Rows are sorted by insertion while they are copied, since most items have few attributes, often in the
-#     order of their columns. SciPy sorts the rows of long ones.
+#     order of their columns. SciPy sorts long rows.
 """Codes of the entries of feature dicts, and CSR rows made of them."""
 
 from cpython.dict cimport PyDict_Check, PyDict_Size
@@ -66,14 +66,14 @@ def codes_of_dicts(sequence, dict seen, find):
 
 def csr_rows(
         const int32_t[::1] columns, const int64_t[::1] offsets, const double[::1] weights=None):
-    """Return the arrays of CSR rows, without negative columns.
+    """Return the arrays of CSR rows, without negative columns; sum duplicates, except in long items.
 
     Parameters
     ----------
     columns : ndarray of int32 of shape (n,)
         Columns of all items; negative for attributes without effect.
     offsets : ndarray of int64 of shape (n_items + 1,)
-        The start of each item.
+        The start of each item, and n.
     weights : ndarray of shape (n,), optional
         Values at the columns. Default: 1.
 

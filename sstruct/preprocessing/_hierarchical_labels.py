@@ -34,8 +34,8 @@ def hierarchical_labels(
     Returns
     -------
     Y : int ndarray or CSR matrix of shape (n_samples, n_nodes)
-        Label sets that contain all ancestors of their labels, in the format of `Y`. The labels keep
-        their columns; added nodes follow, sorted by name.
+        Label sets that contain all ancestors of their labels; a CSR matrix if `Y` is sparse. The
+        labels keep their columns; added nodes follow, sorted by name.
     names : list of n_nodes str
         Names of all nodes.
     parents : ndarray of shape (n_nodes,), dtype int32

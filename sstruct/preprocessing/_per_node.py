@@ -419,7 +419,10 @@ def _rows(X, nodes):
 
 
 def _applied(transformer, method, rows, of_samples=True):
-    """Call a method of a fitted transformer, unless there are no rows."""
+    """Call a method of a fitted transformer, unless there are no rows.
+
+    of_samples : whether rows are the nodes of samples; 2-D X is passed on even if it is empty
+    """
     if not of_samples or rows.shape[0]:
         return getattr(transformer, method)(rows)
     if method == "inverse_transform":
@@ -449,7 +452,7 @@ def _names_out(transformer, nodes):
 
 
 def _of_nodes(name, value, nodes, given):
-    """Repeat values with an entry per sequence for each of its nodes."""
+    """Repeat values with an entry per sample for each of its nodes."""
     if name == "sample_weight" and value is not None:
         if is_of_nodes(value):
             value = given.node_weights(value)
@@ -461,7 +464,7 @@ def _of_nodes(name, value, nodes, given):
 
 
 def _of_edges(name, value, edges, n_samples):
-    """Repeat values with an entry per graph for each of its edges."""
+    """Repeat values with an entry per sample for each of its edges."""
     if name == "sample_weight" and value is not None:
         if is_of_nodes(value):
             raise ValueError(
@@ -475,7 +478,11 @@ def _of_edges(name, value, edges, n_samples):
 
 
 def _joinable(given, out):
-    """Return a list that scikit-learn's FeatureUnion can concatenate, or raise when it tries."""
+    """Return lists as FeatureList, and all other objects unchanged.
+
+    scikit-learn's FeatureUnion can concatenate lists of sequences; for images and graphs, the
+    FeatureList raises an error.
+    """
     if isinstance(out, list):
         out = FeatureList(out)
         out.kind = given.kind

@@ -40,9 +40,9 @@ from sstruct.sequences import Sequences, offsets_of
 __all__ = ["SequenceVectorizer"]
 
 # Nonnegative codes of attributes are column indices. ABSENT marks an attribute without effect
-# (weight 0, or unknown to a fitted vectorizer). FIRST_WEIGHTED - m is the m-th occurrence of a
-# weight other than 1; these weights are stored separately, so that other attributes take only one
-# integer.
+# (weight 0, or unknown to a fitted vectorizer). FIRST_WEIGHTED - m is occurrence m, from 0, of a
+# weight other than 0 and 1, or of a nonzero entry of a vector; these weights are stored separately,
+# so that other attributes take only one integer.
 ABSENT = -1
 FIRST_WEIGHTED = -2
 MOST_WEIGHTED = np.iinfo(np.int32).max  # codes have 32 bits
@@ -133,7 +133,8 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
     attributes not seen during fit are ignored.
 
     Time and memory are linear in the number of attributes. During a call, a dict with an entry for
-    each distinct pair of name and value is kept in memory.
+    each distinct pair of a name and a string is kept in memory. ``transform`` of at most 16
+    sequences keeps up to 131,072 such entries for later calls.
 
     Examples
     --------
@@ -400,7 +401,7 @@ class _Pairs:
         return code
 
     def weighted(self, column, weight):
-        """Return the code of an attribute with a weight other than 1."""
+        """Return the code of an attribute with a weight other than 0 and 1."""
         if column == ABSENT:
             return ABSENT
         self.columns.append(column)

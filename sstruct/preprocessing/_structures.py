@@ -218,7 +218,8 @@ class GraphList(Plain):
 def structures_of(X):
     """Detect whether X contains images, graphs, sequences with edge features, or plain sequences.
 
-    The decision is based on the first nonempty item, or the first one with several nodes.
+    The decision is based on the first nonempty item. Tuples are distinguished by the first one with
+    several nodes.
     """
     if isinstance(X, Sequences) and X.edge_features is not None:
         return Chains(X)
@@ -235,11 +236,11 @@ def structures_of(X):
     # Lists of rows are graphs or sequences with edge features only if they cannot be an image.
     if of_parts or (isinstance(first, list | np.ndarray) and _holds_arrays(first)):
         X = _with_parts(X)
-        return Chains(X) if _have_steps(X) else GraphList(X)
+        return Chains(X) if _are_sequences(X) else GraphList(X)
     return Images(X) if _depth(first) == 3 else Plain(X)
 
 
-def _have_steps(X):
+def _are_sequences(X):
     """Return True if tuples of two tables are sequences: the second has a row per edge.
 
     Pairs of integers are edges of a graph, even if their number is that expected for a sequence.
