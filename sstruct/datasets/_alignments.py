@@ -46,8 +46,8 @@ def make_alignments(
         the other symbol is drawn from the similar ones, if there are any, otherwise from all
         others.
     gap_open : float, default=0.05
-        The probability of a deletion and, separately, of an insertion at each position, from 0 to
-        1.
+        The probability that a deletion starts at a position of the first sequence and, separately,
+        of an insertion before it, from 0 to 1.
     gap_extend : float, default=0.6
         The probability that a gap is extended by a further position, from 0 to 0.99.
     n_flanking : int, default=0

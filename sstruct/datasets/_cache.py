@@ -34,7 +34,10 @@ def cached_file(data_home, file_name, make, download_if_missing):
     if path.exists():
         return path
     if not download_if_missing:
-        raise OSError(f"{path} not found and download_if_missing is False")
+        raise OSError(
+            f"{path} not found and download_if_missing is False; set data_home to the directory of "
+            "the file"
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     # Within the cache directory, because os.replace is atomic only within a file system.
     handle, draft = tempfile.mkstemp(prefix=f".{file_name}.", dir=path.parent)

@@ -159,12 +159,13 @@ def make_large_domain_sequences(
     max_length: int = 24,
     random_state: RandomState = None,
 ) -> tuple[Arrays, Arrays]:
-    """Generate sequences with thousands of labels, similar to handwritten Chinese characters.
+    """Generate sequences with many labels, similar to handwritten Chinese characters.
 
-    The frequency of label k is proportional to 1 / (k + 1) ** `exponent` (Zipf's law). Every label
-    has a few likely successors, drawn once from this distribution. The next label is one of them
-    with probability `structure`, and otherwise drawn from the distribution. Features are dense: the
-    center of a label, uniform in [-1, 1], plus Gaussian noise, clipped to [-1, 1]. As a
+    In the distribution of labels, the probability of label k is proportional to
+    1 / (k + 1) ** `exponent` (Zipf's law). Every label has a few likely successors, drawn once from
+    this distribution. The first label is drawn from it. The next label is one of the likely
+    successors with probability `structure`, and otherwise drawn from the distribution. Features are
+    dense: the center of a label, uniform in [-1, 1], plus Gaussian noise, clipped to [-1, 1]. As a
     consequence, most transitions never occur, and neighbors resolve ambiguous features.
 
     Parameters
@@ -193,7 +194,8 @@ def make_large_domain_sequences(
     X : list of n_samples arrays of shape (length_i, n_features)
         Features. The arrays are views of one array.
     y : list of n_samples int arrays of shape (length_i,)
-        Labels, 0 to K - 1, in the order of decreasing frequency. Rare labels may not occur.
+        Labels, 0 to K - 1, approximately in the order of decreasing frequency. Rare labels may not
+        occur.
 
     See Also
     --------
@@ -336,8 +338,9 @@ def make_multilabel_pairwise(
     ``exp(sum_k y_k (a_k + <b_k, x>) + sum_e t_e y_u y_v)``, the distribution that corresponds to
     the model of :class:`sstruct.MultilabelSSVM`. Features x are standard normal, and the weights
     b_k are drawn once. The interactions t_e of random pairs alternate between `strength` and minus
-    `strength`. The biases a_k are chosen such that a label has probability 0.3 if all others do.
-    Labels therefore contain information about others that the features lack.
+    `strength`. The biases a_k give a label the probability 0.3 for x = 0 if the values of all other
+    labels are replaced by 0.3. Labels therefore contain information about others that the features
+    lack.
 
     Parameters
     ----------
@@ -348,8 +351,8 @@ def make_multilabel_pairwise(
     n_labels : int, default=6
         The number of labels K.
     n_pairs : int or None, default=None
-        The number of interacting pairs. Half of them are attractive (including the first, if the
-        number is odd). Default: the number of labels, or all pairs if there are fewer.
+        The number of interacting pairs. Half of them are attractive, and one more than half if the
+        number is odd. Default: the number of labels, or all pairs if there are fewer.
     strength : float, default=2.0
         Absolute value of the interactions, in units of the log odds of a label.
     informativeness : float, default=1.0
