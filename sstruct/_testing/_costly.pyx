@@ -34,7 +34,8 @@ cdef class CostlyProblem(BlockProblem):
     batch_size : int, optional
         By default the larger one of the batch sizes for `problem` and for the declared work.
     work : float, optional
-        Work of a call, by default the work that `problem` reports. If given, a score counts as 1.
+        Work of a call without the wait, by default the work that `problem` reports. If given, a score
+        counts as 1.
 
     Attributes
     ----------

@@ -51,7 +51,7 @@ def set_score(LabelDecoder decoder not None, theta, pair, code):
 
 
 def best_set(LabelDecoder decoder not None, theta, pair):
-    """Return (code, work, exact)."""
+    """Return (code, work, exact) of the label set with the highest score."""
     cdef const double[::1] node, of_edge
     node, of_edge = checked_scores(decoder, theta, pair)
     code = np.empty(decoder.code_size, dtype=np.int32)
@@ -63,7 +63,7 @@ def best_set(LabelDecoder decoder not None, theta, pair):
 
 
 def set_marginals(LabelDecoder decoder not None, theta, pair):
-    """Return the differences, (K,)."""
+    """Return, for each label, the best score with the label minus that without it, (K,)."""
     cdef const double[::1] node, of_edge
     node, of_edge = checked_scores(decoder, theta, pair)
     out = np.empty(decoder.n_labels)
@@ -93,7 +93,11 @@ cdef int set_loss(
 def best_product(
         LabelDecoder decoder not None, theta, pair, const int32_t[::1] truth,
         const double[:, ::1] loss, double offset):
-    """Return the best code; truth: the true code; loss (2, K): cost of each label off and on."""
+    """Return the code with the largest product of loss and margin.
+
+    truth : the true code
+    loss : (2, K), cost of each label off and on
+    """
     cdef const double[::1] node, of_edge
     cdef LabelLoss costs
     cdef LabelAnswer answer
@@ -112,7 +116,10 @@ def best_between(
         LabelDecoder decoder not None, theta, pair, const int32_t[::1] truth,
         const double[:, ::1] loss, double offset, double loss_weight, double lower, double upper,
         bint above=False, bint below=False):
-    """Return the best code, or None."""
+    """Return the code with the highest score in an interval, or None if there is none.
+
+    truth, loss : as for `best_product`
+    """
     cdef const double[::1] node, of_edge
     cdef LabelLoss costs
     cdef LabelAnswer answer
@@ -218,7 +225,7 @@ def solve_flow(MaxFlow cut not None, n_nodes, edges, terminal, capacity, grid=No
 
 
 def solve_flow_again(MaxFlow cut not None, change):
-    """Continue the problem of `solve_flow` with terminals changed by (n,); return the sides."""
+    """Continue the problem of `solve_flow` after adding `change` (n,) to terminals; return the sides."""
     cdef const double[::1] changes = change
     cdef Py_ssize_t v
     cdef double work = 0
@@ -320,7 +327,7 @@ def decided_labels(PartialOptimality partial not None, node_costs, edges, edge_w
 
 
 def labels_of_sum(SumConstraint solver not None, const double[:, ::1] costs, Py_ssize_t total):
-    """Return the labels (n,) int32."""
+    """Return the labels (n,) int32 of least cost whose sum is `total`."""
     cdef Py_ssize_t n = costs.shape[0], K = costs.shape[1]
     if not (1 <= n <= solver.most_places and 1 <= K <= solver.most_labels):
         raise ValueError(f"found {n} positions with {K} labels, more than the scratch memory holds")

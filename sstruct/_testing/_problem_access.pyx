@@ -38,7 +38,7 @@ cdef int point_at(
 
 def maximize_product(
         BlockProblem problem not None, Py_ssize_t i, const double[::1] w, double margin=1.0):
-    """Return (code, value, work, exact)."""
+    """Return (code, value, work, exact) of the labeling with the largest product of loss and margin."""
     code = code_for(problem, i, w)
     cdef int32_t[::1] out = code
     cdef OracleAnswer answer
@@ -52,7 +52,8 @@ def maximize_between(
         double margin, interval):
     """Return (code, value, work, exact), or None if no labeling is in the interval.
 
-    interval : lower, upper and, if they are not False, whether it is open above and below
+    interval : lower, upper and, by default False, whether the inequality at lower (`above`) and at
+        upper (`below`) is strict
     """
     code = code_for(problem, i, w)
     cdef int32_t[::1] out = code
@@ -99,7 +100,7 @@ def squared_distance(
 
 
 def scatter(BlockProblem problem not None, Py_ssize_t i, codes, coefficients, double[::1] out):
-    """Add the planes of labelings, times coefficients with sum zero, to `out`."""
+    """Add the features phi(x_i, y) of labelings, times coefficients with sum zero, to `out`."""
     problem._check_weights(out)
     for code in codes:
         problem.check_code(i, code)
@@ -132,7 +133,10 @@ def search(SlackProblem problem not None, Py_ssize_t i, const double[::1] w, dou
 
 
 def code_of(MapProblem problem not None, Py_ssize_t i, labels):
-    """Return the code of the labels of a block's positions: the labels and the bytes of the free term."""
+    """Return the code of the labels of a block's positions.
+
+    It consists of the labels and the bytes of the sum of their free term and own cost.
+    """
     problem._check_block(i)
     code = np.zeros(problem.code_size(i), dtype=np.int32)
     n = len(code) - sizeof(double) // sizeof(int32_t)
