@@ -25,6 +25,7 @@ static __forceinline int sstruct_replace(sstruct_counter *c, int64_t old, int64_
 }
 static __forceinline void sstruct_pause(void) { YieldProcessor(); }
 static __forceinline void sstruct_give_way(void) { SwitchToThread(); }
+static __forceinline void sstruct_sleep(void) { Sleep(1); }
 #else
 #include <sched.h>
 #include <time.h>
