@@ -47,10 +47,11 @@ def test_rows_are_returned_as_copies(rng):
     assert [row.tobytes() for row in kept] == [row.tobytes() for row in rows]
 
 
-def test_errors(rng):
-    _, kept = make(rng, 3, 10, 0.5)
+@pytest.mark.parametrize("n", [3, 32])  # the next row is stored as a difference, or whole
+def test_errors(rng, n):
+    _, kept = make(rng, n, 10, 0.5)
     with pytest.raises(IndexError):
-        kept[3]
+        kept[n]
     with pytest.raises(ValueError, match=r"row has shape \(11,\), expected \(10,\)"):
         kept.append(np.zeros(11))
 

@@ -96,9 +96,9 @@ class CompactRows(CheckedState):
         """
         row = np.array(row, dtype=np.float64)
         stored = row
+        if len(self._rows) and row.shape != self._last.shape:
+            raise ValueError(f"row has shape {row.shape}, expected {self._last.shape}")
         if len(self._rows) % WHOLE_EVERY:
-            if row.shape != self._last.shape:
-                raise ValueError(f"row has shape {row.shape}, expected {self._last.shape}")
             places = np.flatnonzero(row.view(np.int64) != self._last.view(np.int64))
             narrow = places.astype(np.int32 if len(row) < 2**31 else np.int64)
             if narrow.nbytes + 8 * len(narrow) < row.nbytes:
