@@ -122,9 +122,11 @@ cdef class SegmentSweeps(SegmentRanges):
                 for r in range(self.range_at[k], self.range_at[k + 1]):
                     if self.least[r] > i + 1:
                         break
-                    score = (
-                        self.queued(r, starting, k, i + 1, reverse) if self.terms == NULL
-                        else self.joined_starts(r, starting, k, i + 1, reverse))
+                    if self.terms == NULL:
+                        score = self.queued(r, starting, k, i + 1, reverse)
+                    else:
+                        score = self.joined_starts(r, starting, k, i + 1, reverse)
+                        poll_signals(40.0 * min(self.most[r], <int64_t> i + 1))
                     value = join(value, score + self.duration_score(k, r), self.maxima)
                 ending[(i + 1) * K + k] = value + self.total_before(i + 1, k, reverse)
             poll_signals(5.0 * K * K + 40.0 * self.range_at[K])
@@ -140,7 +142,6 @@ cdef class SegmentSweeps(SegmentRanges):
             term = (
                 self.term(self.L - end, self.L - s, k) if reverse else self.term(s, end, k))
             value = join(value, self.gain(starting, s, k, reverse) + term, self.maxima)
-        poll_signals(40.0 * min(self.most[r], <int64_t> end))
         return value
 
     cdef inline double total_before(
