@@ -47,7 +47,7 @@ cdef extern from *:
 
 # Limits on the duration of the remaining computation after a first signal: CPU and elapsed seconds.
 LAST_SECONDS = 0.15
-LAST_ELAPSED_SECONDS = 2.0
+LAST_ELAPSED_SECONDS = 10.0
 
 
 cdef int check_signals() except -1 nogil:
