@@ -393,13 +393,3 @@ class Metrics:
         True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
         without `ignore_label`, they raise an error.
     """
-
-
-class Chunks:
-    """Texts of metrics of chunks, appended to the texts with the same names.
-
-    Parameters
-    ----------
-    ignore_label : added
-        Such a node ends a chunk, like O.
-    """
