@@ -297,6 +297,14 @@ def test_models_too_large_to_eliminate_are_left_to_other_methods(rng, monkeypatc
     assert Elimination(colouring(5, 2)).plan() is None
 
 
+@pytest.mark.parametrize("n_nodes, is_small", [(32, True), (33, False)])
+def test_tables_have_at_most_32_axes(n_nodes, is_small):
+    edges = np.column_stack(np.triu_indices(n_nodes, 1))
+    known = np.tile([0.0, np.inf], (n_nodes, 1))
+    small = Elimination(MRF(known, edges, np.zeros((len(edges), 2, 2))))
+    assert [plan is not None for plan in (small.plan(), small.plan_along_band())] == [is_small] * 2
+
+
 def test_a_gap_that_is_left_is_not_called_converged(new_rng):
     for seed in range(10):
         plain = reference.random_model(new_rng(seed), 8, 1.0, "real", most_labels=3)

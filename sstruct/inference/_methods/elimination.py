@@ -99,7 +99,9 @@ class Elimination:
         def fill(v):
             nonlocal visits
             others, missing = around[v], np.inf
-            entries = prod(self.size[u] for u in others) * self.size[v]
+            entries = np.inf  # nodes with one label add axes, but no entries
+            if len(others) < MOST_AXES:
+                entries = prod(self.size[u] for u in others) * self.size[v]
             visits += len(others)
             if entries <= largest:
                 visits += len(others) ** 2
