@@ -153,7 +153,7 @@ class SegmentSSVM(SequenceSSVM):
         by 7.5 / b^(1/3) for b > 422 samples or windows, and predictions do not depend on the scale
         of X. With the solvers ``"perceptron"`` and ``"pa"``, ``"auto"`` is 1. ``partial_fit`` keeps
         the value of the first call.
-    loss : str or array-like, default="hamming-count"
+    loss : {"hamming", "hamming-count", "balanced", "segments", "boundaries"} or array-like, default="hamming-count"
         Cost of a wrong labeling.
 
         - ``"hamming-count"``: the number of wrong nodes.
