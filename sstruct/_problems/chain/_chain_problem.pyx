@@ -487,7 +487,7 @@ cdef class ChainProblem(BlockProblem):
         if self.weighted:
             scale *= self.node_weight[r]
         some_potentials_of(self.nodes, &self.rows, r, w, label, count, out)
-        # A loop for each term, since most chains have few labels and most positions have few terms.
+        # Each condition is checked once, not for every label.
         if self.bias:
             term = w + self.bias_at
             for k in range(count):
