@@ -1,6 +1,7 @@
 """Shared fixtures. Set SSTRUCT_SEED, for example to 7, to run random tests on different data."""
 
 import functools
+import gc
 import http.server
 import os
 import signal
@@ -70,9 +71,15 @@ def new_rng():
 
 @pytest.fixture
 def sigint():
-    """Let SIGINT raise KeyboardInterrupt, even if the caller ignores it, as nohup does."""
+    """Let SIGINT raise KeyboardInterrupt, even if the caller ignores it, as nohup does.
+
+    Python loses an exception that is raised within the garbage collector, in a finalizer or in a
+    callback such as that of hypothesis, so no collection starts during the test.
+    """
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.disable()
     yield
+    gc.enable()
     signal.signal(signal.SIGINT, previous)
 
 

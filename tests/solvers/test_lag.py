@@ -181,17 +181,16 @@ def interrupted_after(state, n_calls):
             time.sleep(1e-4)
 
     thread = threading.Thread(target=watch)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         thread.start()
         yield
     finally:
         over.set()
         thread.join()
-        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
+@pytest.mark.usefixtures("sigint")
 def test_state_is_valid_after_an_interruption(rng, n_threads):
     small = Small(rng, n=2000)
     pool = ThreadPool(small.problem, n_threads)
