@@ -312,6 +312,31 @@ def encode(labels, classes):
         raise _unhashable([*classes.tolist(), *labels.tolist()]) from None
 
 
+def encode_truth(labels, classes, weights):
+    """Return the index of each label in `classes`, -1 if it is not a class, for scores.
+
+    Labels of the wrong type raise ValueError, unless their weights are 0.
+    """
+    codes, scored = encode(labels, classes), weights > 0
+    if (codes[scored] < 0).all():
+        check_comparable(labels[scored].tolist(), "y", classes.tolist(), "the fitted model")
+    return codes
+
+
+def check_comparable(labels, name, expected, expected_name):
+    """Raise ValueError if one of two disjoint lists of labels has only strings, the other none.
+
+    Otherwise scores would be 0 without an explanation.
+    """
+    are_strings = [{isinstance(label, str) for label in each} for each in (labels, expected)]
+    if all(are_strings) and are_strings[0].isdisjoint(are_strings[1]):
+        raise ValueError(
+            f"{name} has labels like {shortened(labels[0])}, and {expected_name} has labels like "
+            f"{shortened(expected[0])}, which cannot be equal; convert the labels of {name} to the "
+            "other type"
+        )
+
+
 def is_label(labels, wanted):
     """Return a mask of the labels that equal `wanted`, an ``ignore_label`` (None matches none)."""
     if wanted is None:

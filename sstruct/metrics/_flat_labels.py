@@ -9,6 +9,7 @@ from sstruct._checks.arrays import array_of, check_listed, type_name
 from sstruct._input.labels import (
     IGNORE,
     as_labels,
+    check_comparable,
     is_missing,
     label_list,
     ordered,
@@ -45,6 +46,8 @@ class FlatLabels:
             place=lambda k: _place(self.labels[k], y_true, y_pred, unknown),
             advice=advice,
         )
+        if set(true).isdisjoint(predicted):
+            check_comparable(predicted, "y_pred", true, "y_true")
         self.code = {label: code for code, label in enumerate(self.labels)}
         self.true = np.fromiter(map(self.code.__getitem__, true), np.int64, len(true))
         self.predicted = np.fromiter(map(self.code.__getitem__, predicted), np.int64, len(true))

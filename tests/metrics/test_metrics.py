@@ -93,6 +93,15 @@ def test_labels_are_of_any_hashable_type(mapping):
     assert all(str(label) in report for label in mapping.values())
 
 
+def test_strings_cannot_be_scored_against_numbers():
+    for true, predicted in (([1, 2], ["1", "2"]), (["1", "2"], [1, 2])):
+        with pytest.raises(ValueError, match=r"^y_pred has labels like .*, which cannot be equal"):
+            metrics.flat_f1_score([true], [predicted])
+    # Labels of mixed types can be equal.
+    assert metrics.flat_f1_score([[1, "2"]], [["1", "2"]], average="micro") == 0.5
+    assert metrics.flat_f1_score([[1, "2"]], [["1", "3"]], average="micro") == 0
+
+
 def test_ignored_nodes_do_not_count():
     y_true = [["B", "?", "O"], ["?"], ["?", "O"]]
     y_pred = [["B", "I", "I"], ["O"], ["B", "O"]]

@@ -15,7 +15,7 @@ from sstruct._input.labels import (
     as_labels,
     check_reserved,
     concatenate_labels,
-    encode,
+    encode_truth,
     find_classes,
     is_label,
     object_array,
@@ -366,7 +366,7 @@ class NodeStructure(Structure):
             of_samples, of_nodes = check_node_weights(sample_weight, nodes)
             weights = np.repeat(of_samples, nodes.lengths) if of_nodes is None else of_nodes
         weights[is_label(labels, self.parameters.get("ignore_label"))] = 0
-        return encode(labels, classes), weights
+        return encode_truth(labels, classes, weights), weights
 
     def axis_values(self, model):
         return {"label": model.classes_, **super().axis_values(model)}

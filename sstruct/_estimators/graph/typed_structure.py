@@ -32,7 +32,7 @@ from sstruct._input.labels import (
     as_labels,
     check_reserved,
     concatenate_labels,
-    encode,
+    encode_truth,
     find_classes,
     is_label,
     object_array,
@@ -166,7 +166,7 @@ class TypedGraphStructure(Structure):
         for t, own in enumerate(labels):
             at = samples.types == t
             weights[at] *= ~is_label(own, self.ignore_label)
-            codes[at] = encode(own, model.classes_[t])
+            codes[at] = encode_truth(own, model.classes_[t], weights[at])
         return codes, weights
 
     def hidden(self, X, y, sample_weight):

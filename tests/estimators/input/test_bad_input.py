@@ -259,6 +259,7 @@ def test_errors_of_prediction(name, method):
         ("abcd", None, TypeError, "y must be a sequence of label sequences"),
         (None, None, ValueError, "requires y to be passed"),
         (put(Y, 2, [["c"]]), None, TypeError, r"\['c'\] is not hashable"),
+        ([range(len(x)) for x in X], None, ValueError, "^y has labels like 0, and .* like 'a'"),
         (Y, [1, 1, -1, 1], ValueError, r"sample_weight\[2\] is -1"),
         (Y, [1, 1], ValueError, r"shape \(2,\), expected \(4,\)"),
         (Y, np.zeros(4), ValueError, "sample_weight is zero"),
