@@ -327,9 +327,7 @@ SSTRUCT_INLINE double sstruct_squared_norm(const double *w, int64_t size)
         const TYPE *x, const int32_t *index, int64_t size, double factor,                    \
         const int32_t *label, const double *change, int64_t count, double *w, int64_t KP)    \
     {                                                                                        \
-        for (; count > 4; count -= 4, label += 4, change += 4)                               \
-            sstruct_add_labels_##TYPE##_4(x, index, size, factor, label, change, w, KP);     \
-        if (count == 4)                                                                      \
+        for (; count >= 4; count -= 4, label += 4, change += 4)                              \
             sstruct_add_labels_##TYPE##_4(x, index, size, factor, label, change, w, KP);     \
         if (count == 3)                                                                      \
             sstruct_add_labels_##TYPE##_3(x, index, size, factor, label, change, w, KP);     \

@@ -186,10 +186,8 @@ SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_add_potentials)(
         const TYPE *x, const int32_t *index, int64_t size, const double *w, int64_t KP,      \
         const int32_t *label, int64_t count, double *out)                                    \
     {                                                                                        \
-        for (; count > 4; count -= 4, label += 4, out += 4)                                  \
+        for (; count >= 4; count -= 4, label += 4, out += 4)                                 \
             SSTRUCT_OF(sstruct_label_potentials_##TYPE##_4)(x, index, size, w, KP, label, out); \
-        if (count == 4)                                                                      \
-            SSTRUCT_OF(sstruct_label_potentials_##TYPE##_4)(x, index, size, w, KP, label, out);\
         if (count == 3)                                                                      \
             SSTRUCT_OF(sstruct_label_potentials_##TYPE##_3)(x, index, size, w, KP, label, out);\
         if (count == 2)                                                                      \
