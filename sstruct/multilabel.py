@@ -57,7 +57,7 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, ScoredLabelingSSVM):
         - ``"tree"``: K - 1 pairs, the tree with maximum mutual information in the training labels
           [7]_.
         - None: no pair.
-        - an integer array (E, 2): the given pairs; an empty list is no pair.
+        - an integer array (E, 2): the given pairs; an empty list means no pairs.
         - an integer array (K,): a hierarchy, as the parent of each label, -1 at roots. A label is
           then on only together with all its ancestors, in training and in predictions; there are no
           weights of pairs.

@@ -198,7 +198,7 @@ function addEntry(name, value, add, where, separator) {
   else if (typeof value === "boolean") add(name, Number(value));
   else if (Array.isArray(value) || value instanceof Set) {
     for (const each of value) {
-      check(typeof each === "string", where, `${name} has a list with a value that is no string`);
+      check(typeof each === "string", where, `${name} is a list, expected only strings in it`);
       add(`${name}${separator}${each}`, 1);
     }
   } else {

@@ -224,7 +224,7 @@ class SegmentationDisplay:
             )
         axes = np.atleast_1d(axes).ravel()
         if len(axes) != n_panels:
-            raise ValueError(f"got {len(axes)} axes for {n_panels} panels")
+            raise ValueError(f"axes has {len(axes)} entries, expected {n_panels}, one for each panel")
         cmap = plt.get_cmap(cmap or ("cividis" if n_labels <= 2 else "tab20"))
         rest = iter(axes)
         self.images_ = []

@@ -206,7 +206,7 @@ def sample_thresholds(shared, scores, sets, weights):
 def tuned_thresholds(scoring, scores, sets, weights):
     """Return the thresholds of each rule, (n_rules, K), the least flexible one first.
 
-    The first rule is no tuning: all thresholds are 0.
+    The first rule is that of no tuning: all thresholds are 0.
     """
     K = scores.shape[1]
     if not sets.any():

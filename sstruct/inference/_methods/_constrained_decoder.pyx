@@ -281,4 +281,4 @@ cdef class ConstrainedDecoder(ExactDecoder):
         satisfied = self.constraints.satisfied([edges for _, edges, _ in graphs], labels)
         for block in self.kept.labels:
             if not satisfied[block]:
-                raise ValueError(f"search_labels of sample {block} violate the constraints")
+                raise ValueError(f"search_labels of block {block} violate the constraints")

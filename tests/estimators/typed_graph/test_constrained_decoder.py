@@ -328,7 +328,7 @@ def test_memory_is_validated(rng):
     model.problem.restore_memory(kept)
     wrong = model.every[int((~model.allowed).argmax())]
     kept["search_labels"] = np.concatenate([np.array(own, dtype=np.int32) for own in wrong])
-    with pytest.raises(ValueError, match="search_labels of sample 0 violate the constraints"):
+    with pytest.raises(ValueError, match="search_labels of block 0 violate the constraints"):
         model.problem.restore_memory(kept)
     kept["search_multipliers"] = kept["search_multipliers"][:-1]
     with pytest.raises(ValueError, match="search_multipliers"):
