@@ -224,7 +224,9 @@ class SegmentationDisplay:
             )
         axes = np.atleast_1d(axes).ravel()
         if len(axes) != n_panels:
-            raise ValueError(f"axes has {len(axes)} entries, expected {n_panels}, one for each panel")
+            raise ValueError(
+                f"axes has {len(axes)} entries, expected one for each of {n_panels} panels"
+            )
         cmap = plt.get_cmap(cmap or ("cividis" if n_labels <= 2 else "tab20"))
         rest = iter(axes)
         self.images_ = []

@@ -284,7 +284,7 @@ def test_segmentation_shapes_and_axes():
     _, axes = plt.subplots(1, 2)
     display = SegmentationDisplay.from_predictions(labels, labels, axes=axes)
     assert display.axes_[1] is axes[1]
-    with pytest.raises(ValueError, match="axes has 1 entries, expected 2"):
+    with pytest.raises(ValueError, match="axes has 1 entries, expected one for each of 2 panels"):
         SegmentationDisplay.from_predictions(labels, labels, axes=axes[:1])
 
 
