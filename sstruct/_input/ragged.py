@@ -170,38 +170,14 @@ def pack_nodes(expected, X, *, numeric=True):
         X = items_of(X)
         if sparse.issparse(X):
             check_attributes(X, "X")
-    convert = numeric_rows if numeric else _as_it_is
     n_features = expected.n_features
     fitted = n_features is not None
     if isinstance(X, Sequences):
-        check_sequences(X, "X")
-        if X.edge_features is not None:
-            raise TypeError(
-                f"X has edge features, which {expected.estimator_name} does not use; pass "
-                "X.without_edge_features()"
-            )
-        nodes = Nodes(X.flat, X.offsets, "ragged", 0, X.feature_names)
-        if is_empty(X.flat):
-            nodes.flat = np.empty((0, n_features or 0))
-        elif np.ndim(X.flat) != 2 and not sparse.issparse(X.flat):
-            raise ValueError(f"X.flat must be 2-D (nodes, features), found {np.ndim(X.flat)}-D")
-        nodes.flat = convert(nodes.flat, "X.flat")
+        nodes = _of_sequences(expected, X, numeric_rows if numeric else _as_it_is)
     elif is_list_of_arrays or _is_ragged(X):
         nodes = _concatenated(X, n_features, numeric)
     elif not sparse.issparse(X) and getattr(X, "ndim", 0) == 3:
-        check_unmasked(X, "X")
-        X = np.asarray(X)
-        if numeric and X.dtype == object:
-            X = real_array(X, "X")
-        X = convert(X, "X")
-        if 0 in X.shape[:2] and not fitted:
-            raise ValueError(
-                f"X has shape {X.shape}: no samples, or sequences of length 0; expected at least "
-                "one node"
-            )
-        n, length, width = X.shape
-        rows = X.reshape(n * length, width)  # reshape(-1) is ambiguous without features
-        nodes = Nodes(rows, np.arange(n + 1) * length, "stacked", 0, None, (length,))
+        nodes = _stacked(expected, X, numeric)
     else:
         _check_readable(X, numeric)
         if expected.one_sample is not None:
@@ -228,6 +204,38 @@ def pack_nodes(expected, X, *, numeric=True):
         what = "X" if isinstance(X, Sequences) else "X[0]"
         check_names(nodes.feature_names, known, what, "those seen in fit")
     return nodes
+
+
+def _of_sequences(expected, X, convert):
+    """Return the Nodes of Sequences after validating them."""
+    check_sequences(X, "X")
+    if X.edge_features is not None:
+        raise TypeError(
+            f"X has edge features, which {expected.estimator_name} does not use; pass "
+            "X.without_edge_features()"
+        )
+    rows = X.flat
+    if is_empty(rows):
+        rows = np.empty((0, expected.n_features or 0))
+    elif np.ndim(rows) != 2 and not sparse.issparse(rows):
+        raise ValueError(f"X.flat must be 2-D (nodes, features), found {np.ndim(rows)}-D")
+    return Nodes(convert(rows, "X.flat"), X.offsets, "ragged", 0, X.feature_names)
+
+
+def _stacked(expected, X, numeric):
+    """Return the Nodes of a 3-D array (n_samples, length, n_features) after validating it."""
+    check_unmasked(X, "X")
+    X = np.asarray(X)
+    if numeric:
+        X = numeric_rows(real_array(X, "X") if X.dtype == object else X, "X")
+    if 0 in X.shape[:2] and expected.n_features is None:
+        raise ValueError(
+            f"X has shape {X.shape}: no samples, or sequences of length 0; expected at least "
+            "one node"
+        )
+    n, length, width = X.shape
+    rows = X.reshape(n * length, width)  # reshape(-1) is ambiguous without features
+    return Nodes(rows, np.arange(n + 1) * length, "stacked", 0, None, (length,))
 
 
 def starts_with_array(X):
