@@ -366,6 +366,6 @@ class AlignmentSSVM(BaseSSVM):
         Returns
         -------
         float
-            Weighted fraction of rows with the true column, or truly unaligned.
+            Weighted fraction of rows whose column, or -1, is predicted correctly.
         """
         return super().score(X, y, sample_weight)

@@ -345,6 +345,6 @@ class MatchingSSVM(BaseSSVM):
         Returns
         -------
         float
-            Weighted fraction of rows with the true column, or truly unmatched.
+            Weighted fraction of rows whose column, or -1, is predicted correctly.
         """
         return super().score(X, y, sample_weight)

@@ -1,4 +1,4 @@
-"""StreamingViterbi: labels of a chain while its positions arrive."""
+"""StreamingViterbi: labels of a chain whose positions arrive over time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sstruct.inference._chain_scores import ChainScores, Mask
 
 
 class StreamingViterbi:
-    """Label the positions of a chain while they arrive.
+    """Label the positions of a chain as they arrive.
 
     Parameters
     ----------
