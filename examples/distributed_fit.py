@@ -4,7 +4,8 @@ Fit a StructuredSVM on a Dask cluster
 
 A user-defined oracle runs on the workers of a cluster, here two processes on this machine. Samples
 are sent to the workers once, or created there. Each round of oracle calls sends the changes of the
-weights and receives planes. The result is bitwise identical to a fit without a cluster.
+weights, and receives differences of joint features and losses. The result is bitwise identical to a
+fit without a cluster.
 
 Run it as a script: ``python examples/distributed_fit.py``. It requires ``sstruct[distributed]``.
 """
@@ -18,7 +19,7 @@ from sstruct import StructuredSVM
 class Ranking:
     """Samples are arrays (m, d) of items; labelings are the positions of the items."""
 
-    work = 5e5  # about half a millisecond per call
+    work = 5e5  # nanoseconds per call
 
     def joint_feature(self, x, y):
         # Sum over pairs of items (a before b) of x_a - x_b.

@@ -5,8 +5,8 @@ Segment an image by superpixels (GraphCRFSSVM)
 
 Superpixels are small regions of similar color. They are the nodes of a graph, and adjacent ones are
 connected. The image is a generated map of three kinds of land whose colors overlap, so a single
-superpixel is ambiguous. A graph also learns which kinds of land are neighbors, depending on the
-contrast and the length of the border. Four maps are for training, and one for testing.
+superpixel is ambiguous. A GraphCRFSSVM also learns which kinds of land are neighbors, depending on
+the contrast and the length of the border. Four maps are used for training, and one for testing.
 """
 
 import matplotlib.pyplot as plt

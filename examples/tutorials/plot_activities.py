@@ -66,7 +66,7 @@ print(X[0].shape, *y[0][18:24])
 
 # %%
 # Recordings of one person resemble each other, so that no person may be in
-# several parts: six people are for training, three for calibration, and three
+# several parts: six people are used for training, three for calibration, and three
 # for testing.
 
 train, held_out, test = slice(0, 18), slice(18, 27), slice(27, 36)

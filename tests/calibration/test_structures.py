@@ -431,7 +431,7 @@ def test_invalid_labels():
     with pytest.raises(ValueError, match="y has 3 columns, expected 4 labels"):
         model.log_proba(X[:1], [[0, 1, 0]])
     model, X, _ = made("parts")
-    with pytest.raises(ValueError, match=r"y\[0\] has state 9 of part 1"):
+    with pytest.raises(ValueError, match=r"y\[0\] has state 9 for part 1"):
         model.log_proba(X[:1], [[0, 9, 0]])
 
 

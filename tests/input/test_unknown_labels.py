@@ -122,7 +122,7 @@ def test_states_of_trees(mark):
         given.w_, TreeSSVM(parents=[-1, 0, 0], **ONCE).fit(TREES, filled).w_
     )
     check_raises(
-        r"y\[\d\] of part \d is .*unknown",
+        r"y\[\d\] at part \d is .*unknown",
         TreeSSVM(parents=[-1, 0, 0], ignore_label=None),
         TREES,
         y,

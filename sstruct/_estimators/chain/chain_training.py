@@ -265,7 +265,7 @@ class LabeledChains:
         return ChainModel(len(self.classes), *terms, *self.masks, self.groups)
 
     def data(self):
-        """Return the SampleData, which identifies the data and the meaning of a labeling."""
+        """Return the SampleData, which identifies the data of a fit."""
         edges = None if self.nodes.edge_rows is None else np.array(self.nodes.n_edge_features)
         common = [self.classes.astype(object), *self.masks, edges, self.class_scores]
         terms = [] if self.groups is None else [self.groups]

@@ -344,7 +344,7 @@ def _heads(name, item, n, ignore_label):
         raise ValueError(f"{name} has shape {heads.shape}, expected {(n,)}, one head per token")
     if n == 0:
         return np.empty(0, dtype=np.int32)
-    if heads.dtype.kind not in "iuf":  # floats are integers at this point
+    if heads.dtype.kind not in "iuf":  # floats are whole numbers at this point
         raise TypeError(f"{name} has dtype {heads.dtype}, expected integers")
     ignored = is_label(heads, ignore_label)
     tokens = np.arange(1, n + 1)

@@ -298,7 +298,7 @@ class LabeledGraphs:
         )
 
     def data(self, *common, explicit):
-        """Return the SampleData, which identifies the data and the meaning of a labeling.
+        """Return the SampleData, which identifies the data of a fit.
 
         common : further shared arrays; explicit : whether labelings are stored as planes, which
         contain the loss

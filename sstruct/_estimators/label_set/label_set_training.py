@@ -188,7 +188,7 @@ class MultilabelTraining:
         )
 
     def _data(self, common):
-        """Return the SampleData, which identifies the data and the meaning of a labeling."""
+        """Return the SampleData, which identifies the data of a fit."""
         flat, Y, hint = self.flat, self.known, ""
         if self.in_loss is not None:
             common = [*common, np.packbits(self.in_loss)]

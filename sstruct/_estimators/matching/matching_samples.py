@@ -294,7 +294,7 @@ def _codes(name, item, x, ignore_label, partial):
         )
     if len(columns) == 0:
         return np.empty(0, dtype=np.int32)
-    if columns.dtype.kind not in "iuf":  # floats are integers at this point
+    if columns.dtype.kind not in "iuf":  # floats are whole numbers at this point
         raise TypeError(f"{name} has dtype {columns.dtype}, expected integers")
     ignored = is_label(columns, ignore_label)
     wrong = np.flatnonzero(~ignored & ((columns < -1) | (columns >= x.shape[1])))

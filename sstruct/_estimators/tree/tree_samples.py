@@ -29,8 +29,8 @@ from sstruct._problems.tree._tree_problem import TreeProblem
 from sstruct._problems.tree.tree_arguments import TreeStates
 
 KEYS = ("features", "positions", "scale", "pair_scores")
-# Bound of positions and of 1 / scale: features are squares of products of the two.
-FARTHEST = LARGEST**0.25
+# Upper bound on positions and on 1 / scale, such that squares of their products are finite.
+MOST_DISTANCE = LARGEST**0.25
 
 
 @dataclass
@@ -48,9 +48,13 @@ class Trees:
         (x, y) of each row; None for score maps without pair scores, whose positions follow from
         `shape`.
     n_types : int
+        Number of types of every part.
     scale : ndarray of shape (n,)
+        Positions of a sample are divided by it.
     pair_scores : ndarray of shape (n_pairs,) or None
+        Tables with a row for each state of the parent and a column for each state of the part.
     pair_start : ndarray of int64 of shape (n, P) or None
+        Start of each table in `pair_scores`.
     """
 
     rows: np.ndarray
@@ -99,7 +103,7 @@ class Trees:
         return out
 
     def data(self, states, used, parents):
-        """Return the SampleData, which identifies the data and the meaning of a labeling.
+        """Return the SampleData, which identifies the data of a fit.
 
         used : which samples are used in training; states : states of all samples, (n, P)
         """
@@ -152,8 +156,8 @@ def pack_trees(X, parents, *, n_features=None, n_types=None, pairs=None):
             raise ValueError(f"X[{i}] has {found}, unlike X[0]; expected the same for all samples")
         if (sample.get("pair_scores") is not None) != pairs:
             raise ValueError(
-                f"X[{i}] has {'no ' if pairs else ''}pair_scores, unlike the samples before or in "
-                "fit; expected the same for all samples"
+                f"X[{i}] has {'no ' if pairs else ''}pair_scores, unlike earlier samples or those "
+                "of fit; expected the same for all samples"
             )
         sizes = [len(part) for part in features]
         places = _positions(i, sample, sizes, maps, n_types)
@@ -258,7 +262,7 @@ def _positions(i, sample, sizes, maps, n_types):
             raise ValueError(
                 f"positions of part {p} of X[{i}] have shape {array.shape}, expected {(size, 2)}"
             )
-        check_magnitudes(array, f"positions of part {p} of X[{i}] contain", FARTHEST)
+        check_magnitudes(array, f"positions of part {p} of X[{i}] contain", MOST_DISTANCE)
         out.append(array)
     return out
 
@@ -285,10 +289,10 @@ def _scale(i, value):
     scale = _numbers(value, f"'scale' of X[{i}]")
     if scale.shape != () or not (np.isfinite(scale) and scale > 0):
         raise ValueError(f"'scale' of X[{i}] must be a positive number, found {shortened(value)}")
-    if scale < 1 / FARTHEST:
+    if scale < 1 / MOST_DISTANCE:
         raise ValueError(
-            f"'scale' of X[{i}] is {float(scale):g}, expected at least {1 / FARTHEST:g}; positions "
-            "are divided by it, and their squares would overflow"
+            f"'scale' of X[{i}] is {float(scale):g}, expected at least {1 / MOST_DISTANCE:g}; "
+            "positions are divided by it, and their squares would overflow"
         )
     return float(scale)
 
@@ -310,17 +314,17 @@ def pack_states(y, trees, ignore_label):
     for i, item in enumerate(y):
         states = array_of(masked_as_none(item), f"y[{i}]", "an array of states")
         if states.ndim == 1 and states.dtype.kind in ("f", "O"):
-            states = as_labels(states, ignore_label, lambda p, i=i: f"y[{i}] of part {p}")
+            states = as_labels(states, ignore_label, lambda p, i=i: f"y[{i}] at part {p}")
         if states.shape != sizes[i].shape:
             raise ValueError(f"y[{i}] has shape {states.shape}, expected {sizes[i].shape}")
-        if states.dtype.kind not in "iuf":  # floats are integers at this point
+        if states.dtype.kind not in "iuf":  # floats are whole numbers at this point
             raise TypeError(f"y[{i}] has dtype {states.dtype}, expected integers")
         ignored = is_label(states, ignore_label)
         wrong = np.flatnonzero(~ignored & ((states < 0) | (states >= sizes[i])))
         if len(wrong):
             p = wrong[0]
             raise ValueError(
-                f"y[{i}] has state {states[p]} of part {p}, expected 0 to {sizes[i, p] - 1}"
+                f"y[{i}] has state {states[p]} for part {p}, expected 0 to {sizes[i, p] - 1}"
                 + ("" if ignore_label is None else f", or {ignore_label} if not annotated")
             )
         out[i] = np.where(ignored, -1, states)
@@ -332,6 +336,6 @@ def pack_known_states(y_partial, trees, ignore_label):
     sizes = np.diff(trees.start, axis=1)
 
     def expected(i, p):
-        return f"y_partial[{i}] of part {p}", f"a state, 0 to {sizes[i, p] - 1}"
+        return f"y_partial[{i}] at part {p}", f"a state, 0 to {sizes[i, p] - 1}"
 
     return known_numbers(y_partial, sizes, ignore_label, expected)

@@ -415,11 +415,11 @@ def test_marks_of_trees(rng, ignore_label):
 @pytest.mark.parametrize(
     "known, message",
     [
-        ([[0, 0], [3, 0]], r"y_partial\[1\] of part 0 is 3, expected a state, 0 to 2, or None"),
-        ([[0, "a"], None], r"y_partial\[0\] of part 1 is 'a', expected a state, 0 to 2"),
-        ([[0, 0.5], None], r"y_partial\[0\] of part 1 is 0.5, expected a state, 0 to 2"),
-        ([np.array([-2, 0]), None], r"y_partial\[0\] of part 0 is -2, expected a state"),
-        ([[0, [0]], None], r"y_partial\[0\] of part 1 is \[0\], expected a state"),
+        ([[0, 0], [3, 0]], r"y_partial\[1\] at part 0 is 3, expected a state, 0 to 2, or None"),
+        ([[0, "a"], None], r"y_partial\[0\] at part 1 is 'a', expected a state, 0 to 2"),
+        ([[0, 0.5], None], r"y_partial\[0\] at part 1 is 0.5, expected a state, 0 to 2"),
+        ([np.array([-2, 0]), None], r"y_partial\[0\] at part 0 is -2, expected a state"),
+        ([[0, [0]], None], r"y_partial\[0\] at part 1 is \[0\], expected a state"),
         ([None, [0]], r"y_partial\[1\] has 1 labels, expected 2"),
         ([None], "X has 2 samples but y_partial has 1"),
         (3, "y_partial must contain the known labels of each sample, .* found int"),

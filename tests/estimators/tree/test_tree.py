@@ -224,7 +224,7 @@ def test_unannotated_samples_are_absent(rng):
     known = np.ones((5, 3), dtype=bool)
     known[0, 1] = False
     assert weighted.score(X, partly) == pytest.approx(np.mean(np.array(right)[known]))
-    with pytest.raises(ValueError, match=r"y\[0\] has state -1 of part 1, expected 0 to"):
+    with pytest.raises(ValueError, match=r"y\[0\] has state -1 for part 1, expected 0 to"):
         TreeSSVM(**options, ignore_label=None).fit(X, partly)
 
 
@@ -295,8 +295,8 @@ def sample(**change):
         ([sample()], [[0, 0]] * 2, "X has 1 samples but y has 2"),
         ([sample()], [[0]], r"y\[0\] has shape \(1,\), expected \(2,\)"),
         ([sample()], [["a", "b"]], r"y\[0\] has dtype <U1, expected integers"),
-        ([sample()], [[0, 4]], r"y\[0\] has state 4 of part 1, expected 0 to 3, or -1"),
-        ([sample()], [[-2, 0]], r"y\[0\] has state -2 of part 0"),
+        ([sample()], [[0, 4]], r"y\[0\] has state 4 for part 1, expected 0 to 3, or -1"),
+        ([sample()], [[-2, 0]], r"y\[0\] has state -2 for part 0"),
         ([sample()], [[-1, -1]], "no annotated part"),
     ],
 )  # fmt: skip
