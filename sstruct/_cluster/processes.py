@@ -15,7 +15,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import LokyBackend, get_active_backend
 
-from sstruct._kernels._interruption import LastMoment
+from sstruct._kernels._interruption import GracePeriod
 from sstruct._problems.custom.oracle_calls import OracleCalls
 
 try:
@@ -120,7 +120,7 @@ class Processes:
             self.renew()
             self._submit(questions)
         try:
-            remaining = LastMoment.remaining()
+            remaining = GracePeriod.remaining()
             if remaining is not None and wait(self.pending, remaining).not_done:
                 raise KeyboardInterrupt("the oracle calls after a signal take too long")
             return [answer for future in self.pending for answer in future.result()]

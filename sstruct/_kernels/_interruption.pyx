@@ -5,12 +5,12 @@
 # (b) Threads of a pool do not receive signals. They check a flag of the pool (registered by
 #     `set_stop_flag`), which the caller sets when it leaves a pass, and end their task by an exception
 #     that is discarded.
-# (c) After a signal, a short computation may remain to be done, such as a certificate. `LastMoment`
-#     limits its duration: after that, checks interrupt it like a second signal. The limit on CPU time
-#     does not depend on the load of the machine. Oracles that wait, such as those in other processes,
-#     use no CPU time, and need the limit on elapsed time.
-# (d) Callers of `poll_signals` must tolerate an exception, as for a lack of memory: they only modify
-#     their own scratch memory, or restore the state at the next call.
+# (c) After a signal, a short computation may remain to be done, such as a certificate. `GracePeriod`
+#     limits its duration: when it has expired, checks interrupt the computation like a second signal.
+#     The limit on CPU time does not depend on the load of the machine. Oracles that wait, such as those
+#     in other processes, use no CPU time, and need the limit on elapsed time.
+# (d) Callers of `poll_signals` must remain valid after an exception, as after a MemoryError: they only
+#     modify their own scratch memory, or restore the state at the next call.
 """Signals in long loops without the GIL."""
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -46,8 +46,8 @@ cdef extern from *:
     double sstruct_thread_seconds() noexcept nogil
 
 # Limits on the duration of the remaining computation after a first signal: CPU and elapsed seconds.
-LAST_SECONDS = 0.15
-LAST_ELAPSED_SECONDS = 10.0
+GRACE_CPU_SECONDS = 0.15
+GRACE_SECONDS = 10.0
 
 
 cdef int check_signals() except -1 nogil:
@@ -79,22 +79,22 @@ cdef void set_stop_flag(sstruct_counter* stop) noexcept nogil:
 
 
 def handle_signals():
-    """Handle signals if the interval has passed: for Python loops within a `LastMoment`."""
+    """Handle signals if the interval has passed, in Python loops within a `GracePeriod`."""
     check_signals()
 
 
-class LastMoment:
-    """A ``with`` block that raises KeyboardInterrupt if it takes longer than LAST_SECONDS.
+class GracePeriod:
+    """Context manager that raises KeyboardInterrupt if its block takes longer than GRACE_CPU_SECONDS.
 
-    The time is the CPU time of this thread, which is independent of the load of the machine, or on
-    Windows the elapsed time. The elapsed time is limited by LAST_ELAPSED_SECONDS. Both are checked in
+    The time is the CPU time of this thread, which does not depend on the load of the machine, or on
+    Windows the elapsed time. The elapsed time is limited by GRACE_SECONDS. Both are checked in
     compiled loops and by `handle_signals`.
     """
 
     def __enter__(self):
         global sstruct_limit, sstruct_latest, sstruct_next_check
-        sstruct_limit, sstruct_next_check = sstruct_thread_seconds() + LAST_SECONDS, 0
-        sstruct_latest = sstruct_seconds() + LAST_ELAPSED_SECONDS
+        sstruct_limit, sstruct_next_check = sstruct_thread_seconds() + GRACE_CPU_SECONDS, 0
+        sstruct_latest = sstruct_seconds() + GRACE_SECONDS
 
     def __exit__(self, *_):
         global sstruct_limit
@@ -109,9 +109,9 @@ class LastMoment:
 class TerminationCallback:
     """Callback of a solver that returns True once a signal has raised an exception.
 
-    For solvers in other compiled libraries, through which an exception cannot propagate; callers
-    raise `error` after they return. Compiled, since the interpreter would raise on entry to a Python
-    function.
+    For solvers in other compiled libraries, through which an exception cannot propagate; the caller
+    raises `error` after the solver has returned. Compiled, since the interpreter would raise on entry
+    to a Python function.
     """
 
     error = None

@@ -2,13 +2,13 @@
 
 import signal
 
-from sstruct._kernels._interruption import LastMoment
+from sstruct._kernels._interruption import GracePeriod
 
 
 class DelayedInterrupt:
-    """A ``with`` block in which SIGINT is delayed from `begin` until the block is left.
+    """Context manager that delays SIGINT from `begin` until its block is left.
 
-    If SIGINT has arrived by then, the previous handler is called. A LastMoment within the block is
+    If SIGINT has arrived by then, the previous handler is called. A GracePeriod within the block is
     interrupted immediately, by KeyboardInterrupt. SIGINT is not delayed in threads other than the
     main one, which do not receive signals, nor if it is ignored or not handled by Python.
     """
@@ -32,7 +32,7 @@ class DelayedInterrupt:
 
     def _wait(self, *arguments):
         self.arrived = arguments
-        if LastMoment.remaining() is not None:
+        if GracePeriod.remaining() is not None:
             raise KeyboardInterrupt
 
     def __exit__(self, *_):

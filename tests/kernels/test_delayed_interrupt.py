@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from sstruct._kernels._interruption import LastMoment
+from sstruct._kernels._interruption import GracePeriod
 from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 
 
@@ -64,7 +64,7 @@ def test_ctrl_c_is_raised_at_the_end():
 def test_a_last_moment_does_not_wait(heard):
     with DelayedInterrupt() as delay:
         delay.begin()
-        with pytest.raises(KeyboardInterrupt), LastMoment():
+        with pytest.raises(KeyboardInterrupt), GracePeriod():
             signal.raise_signal(signal.SIGINT)
         assert heard == []
     assert heard == [signal.SIGINT]

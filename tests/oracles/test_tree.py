@@ -153,7 +153,7 @@ def test_invalid_arguments(change, message):
 
 def test_signals_are_checked_while_nodes_are_sorted(monkeypatch):
     parents = np.arange(-1, 99_999)
-    monkeypatch.setattr(_interruption, "LAST_SECONDS", -1)
-    with pytest.raises(KeyboardInterrupt), _interruption.LastMoment():
+    monkeypatch.setattr(_interruption, "GRACE_CPU_SECONDS", -1)
+    with pytest.raises(KeyboardInterrupt), _interruption.GracePeriod():
         depth_by_depth(parents)
     assert depth_by_depth(parents[:5]) == [0, 1, 2, 3, 4]

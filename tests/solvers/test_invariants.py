@@ -72,8 +72,8 @@ def test_interrupted_rebuild_does_not_change_the_state(rng, monkeypatch):
     state = DualState(problem, 0.1, np.full(32, 1 / 32), 0)
     exact_pass(state, "fw")
     w, dual = state.w, state.dual
-    monkeypatch.setattr(_interruption, "LAST_SECONDS", -1)
-    with pytest.raises(KeyboardInterrupt), _interruption.LastMoment():
+    monkeypatch.setattr(_interruption, "GRACE_CPU_SECONDS", -1)
+    with pytest.raises(KeyboardInterrupt), _interruption.GracePeriod():
         state.rebuild()
     np.testing.assert_array_equal(state.w, w)
     assert state.dual == dual

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from sstruct._kernels._clock import seconds
-from sstruct._kernels._interruption import LastMoment
+from sstruct._kernels._interruption import GracePeriod
 from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._problems.core.kept_arrays import MOST_COUNTED
@@ -474,7 +474,7 @@ class Solver:
         unrecorded = self.n_oracle_calls > self.history.last("oracle_calls")
         self.n_passes = self.history.last("passes") + unrecorded
         try:
-            with LastMoment():
+            with GracePeriod():
                 if self.held_out is not None and self.held_out.w is not None:
                     self._certify_best()
                 else:

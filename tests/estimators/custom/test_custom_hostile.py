@@ -223,8 +223,8 @@ def test_waiting_oracles_do_not_delay_the_end_of_an_interrupted_fit(choices, mon
                 time.sleep(0.02)
             return super().argmax(x, w, y_true, loss_weight)
 
-    monkeypatch.setattr(_interruption, "LAST_SECONDS", 1000.0)
-    monkeypatch.setattr(_interruption, "LAST_ELAPSED_SECONDS", 0.05)
+    monkeypatch.setattr(_interruption, "GRACE_CPU_SECONDS", 1000.0)
+    monkeypatch.setattr(_interruption, "GRACE_SECONDS", 0.05)
     model = StructuredSVM(Waits(), lam=LAM, tol=1e-9, random_state=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*choices)

@@ -14,7 +14,7 @@ from sstruct import StructuredSVM, ssvm_path
 from sstruct._cluster import processes as oracle_workers
 from sstruct._cluster.processes import Workers
 from sstruct._kernels import _interruption
-from sstruct._kernels._interruption import LastMoment
+from sstruct._kernels._interruption import GracePeriod
 from sstruct._problems.custom.oracle_calls import OracleCalls
 from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators.custom.choices import (
@@ -248,9 +248,9 @@ def test_size_of_batches(rng):
 
 def test_processes_are_not_awaited_for_long_after_a_signal(monkeypatch):
     monkeypatch.setattr(oracle_workers.Processes, "renew", lambda self: None)
-    monkeypatch.setattr(_interruption, "LAST_ELAPSED_SECONDS", 0.01)
+    monkeypatch.setattr(_interruption, "GRACE_SECONDS", 0.01)
     workers = oracle_workers.Processes(2, "token", "path")
     workers.submit = lambda task: Future()  # without a result
-    with pytest.raises(KeyboardInterrupt, match="take too long"), LastMoment():
+    with pytest.raises(KeyboardInterrupt, match="take too long"), GracePeriod():
         workers.ask_all([[0], [1]], np.zeros(3), 1.0)
     assert workers.pending == []
