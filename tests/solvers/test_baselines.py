@@ -339,12 +339,12 @@ def test_passes_validate_shapes_and_orders(rng):
     case = Case(rng)
     d, n = case.problem.n_weights, len(case.q)
     for size, w, q in ((d, d - 1, n), (d - 1, d, n), (d, d, n + 1)):
-        with pytest.raises(ValueError, match="does not fit the problem"):
+        with pytest.raises(ValueError, match=f"expected {d}|block_weight has {n + 1} entries"):
             Plane(size).compute(ThreadPool(case.problem), np.zeros(w), np.ones(q), LATER)
-    with pytest.raises(ValueError, match="step_weight does not fit"):
+    with pytest.raises(ValueError, match=f"step_weight has {n + 1} entries"):
         SubgradientState(case.problem, 1.0, np.ones(n + 1))
     for shape in ((2, d + 1), (1, d)):
-        with pytest.raises(ValueError, match="bounds do not fit"):
+        with pytest.raises(ValueError, match="bounds have shape"):
             SubgradientState(case.problem, 1.0, case.q, np.zeros(shape))
     for order in ([0, n], [-1, 0]):
         with pytest.raises(IndexError, match=f"beyond the {n} blocks"):

@@ -170,13 +170,13 @@ def decoded(x, w):
 def test_state_with_wrong_shapes(rng, name):
     problem = make_chains(rng, 3, (2, 3)).problem
     d, one = problem.n_weights, np.ones(2)
-    with pytest.raises(ValueError, match="step_weight does not fit"):
+    with pytest.raises(ValueError, match="step_weight has 3 entries, expected 2"):
         PerceptronState(problem, np.ones(3))
     for shape in ((2, d + 1), (1, d), (d,)):
-        with pytest.raises(ValueError, match="bounds do not fit"):
+        with pytest.raises(ValueError, match="bounds have shape"):
             PerceptronState(problem, one, 0, np.zeros(shape))
     for weights, moment in ((d + 1, d), (d, d - 1)):
-        with pytest.raises(ValueError, match="weights and their moment do not fit"):
+        with pytest.raises(ValueError, match="weights and moment have"):
             PerceptronState(
                 problem, one, 0, weights=np.zeros(weights), moment=np.zeros(moment), n_steps=1
             )

@@ -75,7 +75,7 @@ cdef class BlockProblem:
         pairwise distances are equal, and ``maximize`` always computes the values of all of them
         (`choice_scores`). Otherwise 0.
     ahead_size : int
-        If oracles are asked together (`ask_ahead`), the number of blocks to ask about; otherwise 0.
+        If oracles are called together (`ask_ahead`), the number of blocks of such a call; otherwise 0.
     product_work : float
         As `oracle_work`, for ``maximize_product``; 0 if it is about the same.
 
@@ -176,7 +176,7 @@ cdef class BlockProblem:
             double loss_weight) except -1 nogil:
         """Announce the blocks for which `maximize` will be called next, with w and loss weight.
 
-        Does not change answers. For problems whose oracles are asked together.
+        Does not change answers. For problems whose oracles are called together.
         """
         return 0
 

@@ -17,11 +17,11 @@ from sstruct._solvers.core._watch cimport Watch, poll, start_watch
 
 import numpy as np
 
-# Number of blocks per thread that are asked together; a deadline stops the pass between such chunks.
+# Number of blocks per thread in a chunk of oracle calls.
 cdef Py_ssize_t BLOCKS = 16
 
 
-cdef struct Inquiry:
+cdef struct BatchCalls:
     const double* weights
     Py_ssize_t first        # block of ticket 0
     int32_t* codes          # per ticket: the truth and the answer
@@ -31,25 +31,25 @@ cdef struct Inquiry:
     unsigned char* exact
 
 
-cdef int inquire(
+cdef int call_oracle(
         void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
     """Task of a batch pass: call the oracle of one block."""
-    cdef Inquiry* inquiry = <Inquiry*> context
-    cdef Py_ssize_t i = inquiry.first + ticket
-    cdef int32_t* truth = inquiry.codes + 2 * problem.max_code_size * ticket
+    cdef BatchCalls* calls = <BatchCalls*> context
+    cdef Py_ssize_t i = calls.first + ticket
+    cdef int32_t* truth = calls.codes + 2 * problem.max_code_size * ticket
     cdef const int32_t* codes[1]
     cdef double score = 0
     cdef OracleAnswer answer
     codes[0] = truth
-    problem.maximize(i, inquiry.weights, 1.0, truth + problem.max_code_size, &answer)
+    problem.maximize(i, calls.weights, 1.0, truth + problem.max_code_size, &answer)
     problem.truth(i, truth)
-    inquiry.work[ticket] = answer.work
-    problem.scores(i, NULL, 1.0, codes, 1, &score, &inquiry.work[ticket])
-    inquiry.margin[ticket] = answer.value - score
-    inquiry.bound[ticket] = answer.value - score
+    calls.work[ticket] = answer.work
+    problem.scores(i, NULL, 1.0, codes, 1, &score, &calls.work[ticket])
+    calls.margin[ticket] = answer.value - score
+    calls.bound[ticket] = answer.value - score
     if problem.bounded and not answer.exact:
-        inquiry.bound[ticket] = max(answer.value, answer.bound) - score
-    inquiry.exact[ticket] = answer.exact
+        calls.bound[ticket] = max(answer.value, answer.bound) - score
+    calls.exact[ticket] = answer.exact
     return 0
 
 
@@ -109,7 +109,7 @@ cdef class Plane:
         cdef Py_ssize_t most = min(max(BLOCKS * pool.n_threads, problem.ahead_size), n), done = 0
         cdef double work = 0, value = 0
         cdef bint late = False
-        cdef Inquiry inquiry
+        cdef BatchCalls calls
         cdef Watch watch = start_watch(deadline)
         cdef int32_t[::1] codes = np.empty(2 * most * width, dtype=np.int32)
         cdef double[::1] margin = np.empty(most), bound = np.empty(most), spent = np.empty(most)
@@ -117,22 +117,23 @@ cdef class Plane:
         cdef Py_ssize_t[::1] asked = np.arange(n if problem.ahead_size > 0 else 1, dtype=np.intp)
         cdef double[::1] psi
         if w.shape[0] != problem.n_weights or len(self.psi) != problem.n_weights:
-            raise ValueError("w or the plane does not fit the problem")
+            raise ValueError(
+                f"w has {w.shape[0]} entries and psi has {len(self.psi)}, expected {problem.n_weights}")
         if block_weight.shape[0] != n:
-            raise ValueError("block_weight does not fit the problem")
-        inquiry.weights, inquiry.codes, inquiry.margin = &w[0], &codes[0], &margin[0]
-        inquiry.bound = &bound[0]
-        inquiry.work, inquiry.exact = &spent[0], &exact[0]
-        psi = self.psi = np.zeros(problem.n_weights)   # memory is allocated as planes are added
+            raise ValueError(f"block_weight has {block_weight.shape[0]} entries, expected {n}")
+        calls.weights, calls.codes, calls.margin = &w[0], &codes[0], &margin[0]
+        calls.bound = &bound[0]
+        calls.work, calls.exact = &spent[0], &exact[0]
+        psi = self.psi = np.zeros(problem.n_weights)   # untouched pages take no memory
         self.loss = self.hinge = self.bound = 0
         self.exact = True
         self.n_calls = 0
         try:
-            pool.open(inquire, &inquiry, most)
+            pool.open(call_oracle, &calls, most)
             with nogil:
                 while done < n and not late:
                     size = min(most, n - done)
-                    inquiry.first = done
+                    calls.first = done
                     self.n_calls += size
                     if problem.ahead_size > 0:
                         problem.ask_ahead(&asked[done], size, &w[0], 1.0)
@@ -140,7 +141,8 @@ cdef class Plane:
                     for k in range(size):
                         i = done + k
                         self.exact = self.exact and exact[k]
-                        # Otherwise, by rounding or for an inexact oracle, the truth is the answer.
+                        # Otherwise the truth, whose plane is 0, replaces the answer: its score is at least
+                        # as high, by rounding or because the oracle is inexact.
                         if margin[k] > 0:
                             problem.exchange(
                                 i, &codes[2 * width * k], &codes[2 * width * k + width],

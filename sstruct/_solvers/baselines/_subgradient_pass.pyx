@@ -69,7 +69,8 @@ cdef class SubgradientState:
         with np.errstate(over="ignore"):
             self.factor = in_range(np.asarray(step_weight, dtype=np.float64) / lam)
         if self.factor.shape[0] != problem.n_blocks:
-            raise ValueError("step_weight does not fit the problem")
+            raise ValueError(
+                f"step_weight has {self.factor.shape[0]} entries, expected {problem.n_blocks}")
         d = problem.n_weights
         self.bounded = bounds is not None or prior is not None
         if self.bounded and bounds is None:
@@ -78,13 +79,15 @@ cdef class SubgradientState:
         self.prior = np.zeros(d if self.bounded else 0) if prior is None else prior
         if self.bounded and not (
                 self.bounds.shape[0] == 2 and self.bounds.shape[1] == problem.n_weights):
-            raise ValueError("bounds do not fit the problem")
+            raise ValueError(f"bounds have shape {np.shape(bounds)}, expected {(2, d)}")
         if self.bounded and self.prior.shape[0] != d:
-            raise ValueError("the prior does not fit the problem")
+            raise ValueError(f"the prior has {self.prior.shape[0]} entries, expected {d}")
         self.total = zeros(d) if weights is None else np.array(weights, dtype=np.float64)
         self.weight_moment = zeros(d) if moment is None else np.array(moment, dtype=np.float64)
         if not self.total.shape[0] == self.weight_moment.shape[0] == d:
-            raise ValueError("weights and their moment do not fit the problem")
+            raise ValueError(
+                f"weights and moment have {self.total.shape[0]} and {self.weight_moment.shape[0]} "
+                f"entries, expected {d}")
         self.n_steps, self.iterate = n_steps, self.total
         if self.bounded:
             self.iterate = np.clip(

@@ -96,14 +96,16 @@ def full_pass(
     """
     cdef BlockProblem problem = pool.problem
     cdef Py_ssize_t i, n = problem.n_blocks, end = n if last is None else last
-    # Blocks of a run: all blocks, or those whose oracles are asked together.
+    # Blocks of a run: all blocks, or those whose oracles are called together.
     cdef Py_ssize_t begin, stop, span = problem.ahead_size if problem.ahead_size > 0 else end - first
     cdef Py_ssize_t[::1] asked = np.arange(n, dtype=np.intp) if problem.ahead_size > 0 else None
     cdef double total = 0
     cdef Evaluation evaluation
     cdef bint has_gaps = gaps and state is not None and &state.weights[0] == &w[0]
-    if w.shape[0] != problem.n_weights or block_weight.shape[0] != n:
-        raise ValueError("w or block_weight does not fit the problem")
+    if w.shape[0] != problem.n_weights:
+        raise ValueError(f"w has {w.shape[0]} entries, expected {problem.n_weights}")
+    if block_weight.shape[0] != n:
+        raise ValueError(f"block_weight has {block_weight.shape[0]} entries, expected {n}")
     if not 0 <= first < end <= n:
         raise ValueError(f"[{first}, {end}) is not a nonempty range of {n} blocks")
     cdef double[::1] hinge = np.empty(n), gap = hinge

@@ -188,8 +188,9 @@ def consistent_dual(ChainFactors factors not None, double[::1] w not None):
     cdef double of_row = factors.stored_in_row()
     cdef BoundedPairs allowed = factors.pairs if factors.problem.masked else None
     cdef Marginals chain = Marginals(max(factors.problem.length), factors.problem.n_labels)
-    if w.shape[0] != at + factors.problem.transitions * factors.problem.n_labels * KP:
-        raise ValueError("w does not fit the problem")
+    cdef Py_ssize_t size = at + factors.problem.transitions * factors.problem.n_labels * KP
+    if w.shape[0] != size:
+        raise ValueError(f"w has {w.shape[0]} entries, expected {size}")
     with nogil:
         memset(&w[0], 0, w.shape[0] * sizeof(double))
         for b in range(factors.problem.n_blocks):

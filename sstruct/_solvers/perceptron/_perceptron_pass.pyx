@@ -74,9 +74,10 @@ cdef class PerceptronState:
         self.problem, self.aggressiveness, self.exact = problem, aggressiveness, True
         self.step_weight = np.array(step_weight, dtype=np.float64)
         if self.step_weight.shape[0] != problem.n_blocks:
-            raise ValueError("step_weight does not fit the problem")
+            raise ValueError(
+                f"step_weight has {self.step_weight.shape[0]} entries, expected {problem.n_blocks}")
         if bounds is not None and np.shape(bounds) != (2, d):
-            raise ValueError("bounds do not fit the problem")
+            raise ValueError(f"bounds have shape {np.shape(bounds)}, expected {(2, d)}")
         self.bounds = np.array([[-np.inf], [np.inf]]) if bounds is None else np.array(
             bounds, dtype=np.float64)
         bounded = np.flatnonzero(np.isfinite(self.bounds).any(axis=0)) if bounds is not None else []
@@ -85,7 +86,9 @@ cdef class PerceptronState:
         self.w = zeros(d) if weights is None else np.array(weights, dtype=np.float64)
         self.weight_moment = zeros(d) if moment is None else np.array(moment, dtype=np.float64)
         if not self.w.shape[0] == self.weight_moment.shape[0] == d:
-            raise ValueError("weights and their moment do not fit the problem")
+            raise ValueError(
+                f"weights and moment have {self.w.shape[0]} and {self.weight_moment.shape[0]} entries, "
+                f"expected {d}")
         self.zero = np.zeros(d if np.any(problem.fixed_scores()) else 0)
         self.n_steps = n_steps
         self.project(n_steps + 1)               # the given weights, before the next visit
