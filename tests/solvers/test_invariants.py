@@ -231,7 +231,7 @@ def test_a_state_needs_a_positive_lam_and_a_weight_for_each_block(rng):
         DualState(problem, 1.0, np.ones(6), 0)
     state = DualState(problem, 1.0, np.ones(7), -1)  # any integer is a seed
     for w, q in ((state.w[:-1], np.ones(7)), (state.w, np.ones(6))):
-        with pytest.raises(ValueError, match="w has|block_weight has 6 entries"):
+        with pytest.raises(ValueError, match=r"w has|block_weight has 6 entries"):
             full_pass(ThreadPool(problem), w, q)
 
 

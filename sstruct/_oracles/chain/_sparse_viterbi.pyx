@@ -3,7 +3,7 @@
 #     be considered, but not individually.
 # (b) Predecessors are visited in descending order of their scores, from a heap that is sorted only as
 #     far as needed. The best unstored transition into a label comes from the first predecessor whose
-#     row does not store that label: `free_at` counts, in that order, the rows that do.
+#     row does not store that label. `free_at` is the number of predecessors before it.
 # (c) Once every label has an unstored transition from one of the visited predecessors, the score of
 #     the last visited one is a lower bound for all labels. A row whose score plus largest stored
 #     transition is below the bound cannot matter and is skipped; this is exact, since rounding is
@@ -151,7 +151,7 @@ def row_maxima(const int64_t[::1] indptr not None, const double[::1] values not 
 
 
 def sparse_viterbi(node_scores, edge_scores, beam=None):
-    """Find the best labeling of one chain if transitions that a sparse matrix does not store score 0.
+    """Find the best labeling of one chain; transitions that `edge_scores` does not store score 0.
 
     beam : number of predecessors visited per position, an approximation; None: exact
 

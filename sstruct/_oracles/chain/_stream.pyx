@@ -175,7 +175,7 @@ cdef class ChainStream(Storage):
         return 0
 
     cdef int reserve(self) except -1 nogil:
-        """Make room for one more position, after removing those before `first`."""
+        """Make room for one more position: remove those before `first` if they are many, or grow."""
         cdef Py_ssize_t K = self.K, skip = self.first - self.base, kept = self.count - self.first
         if self.count - self.base < self.room:
             return 0

@@ -6,8 +6,8 @@
 #     position.
 # (c) Exponentials may underflow if scores differ by more than 230 / scale. The kernels detect this risk, and
 #     the chain is computed again with logarithms (`in_logs`), K^2 exponentials per position. Exact zeros,
-#     such as forbidden labels, are no risk. So no digits are lost either way.
-# (d) Spans and pairs are computed from logarithms of both sweeps' results, in one way for (b) and (c).
+#     such as those of forbidden labels, do not count as underflow.
+# (d) Spans and pairs are computed from logarithms of the results of both sweeps, after (b) as after (c).
 """Sum-product on chains: partition function, marginals and samples."""
 
 from libc.math cimport INFINITY, exp, log
@@ -213,7 +213,7 @@ cdef class ChainSums(Storage):
         return value if self.in_logs else log(value)
 
     cdef double log_factor(self, Py_ssize_t l) noexcept nogil:
-        """Return log share[l - 1] + scaled scores - log share[l] after summation over l - 1."""
+        """Return the logarithm of the factor by which the forward sweep divided at position l."""
         cdef double shift = 0
         cdef Py_ssize_t j, k
         if self.in_logs:

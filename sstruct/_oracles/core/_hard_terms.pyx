@@ -1,15 +1,16 @@
 # Design:
 # (a) Constraints forbid labels of nodes, pairs of labels at edges, and combinations of any number of
-#     labels. These combinations are expressed by auxiliary nodes, such as counters, that are joined to nodes
-#     and to other auxiliary nodes by edges with forbidden pairs. Decoders of pairwise models support
-#     such constraints without further code, and their bounds remain valid.
+#     labels. These combinations are expressed by auxiliary nodes, whose states may be counts, and by edges
+#     with forbidden pairs (links) that join them to nodes and to other auxiliary nodes. Decoders of pairwise
+#     models support such constraints without further code, and their bounds remain valid.
 # (b) An auxiliary node may have more than one possible state, given earlier nodes, only if no later node
 #     is joined to it; this is not validated. To check a labeling, the first possible state of each auxiliary
 #     node is chosen in order; the labeling is forbidden if and only if an auxiliary node has none.
 # (c) Many edges share a few tables. All indices are validated here once.
-# (d) Counters are also listed, for decoders that search for their prices. A counter of n nodes has n - 1
-#     auxiliary nodes with two consecutive links each: to the auxiliary node before (the first one: to the
-#     first counted node), and to the next counted node.
+# (d) A counter bounds the number of nodes with certain labels. Counters are also listed, for decoders that
+#     search for their Lagrange multipliers ("prices"). A counter of n nodes has n - 1 auxiliary nodes with
+#     two consecutive links each: to the auxiliary node before (the first one: to the first counted node),
+#     and to the next counted node.
 """Hard constraints of the labels of graphs."""
 
 from libc.stdint cimport int32_t
@@ -42,8 +43,8 @@ cdef class GraphConstraints:
     samples : array-like of int of shape (n_graphs,)
         Index of each graph in X, for messages.
     counters : array-like of int of shape (n_counters, 5)
-        For each counter, its graph, in order, the first of its links in the graph, the number n >= 2 of
-        counted nodes, and the bounds of the number that have a wanted label, 0 to n.
+        For each counter, sorted by graph: its graph, the first of its links in the graph, the number
+        n >= 2 of counted nodes, and the bounds, 0 to n, on the number that have a wanted label.
     wanted : array-like of bool of shape (n_counters, K)
         The labels that each counter counts.
     allowed_labels : array-like of int of shape (n_rows,), optional
@@ -134,7 +135,7 @@ cdef class GraphConstraints:
         return of_edges + np.diff(self.first_counter)
 
     def satisfied(self, edges, labels):
-        """Return whether labels of all nodes, as from a file, satisfy the constraints of each graph.
+        """Return whether labels of all nodes satisfy the constraints of each graph, after validating them.
 
         Parameters
         ----------
@@ -164,7 +165,8 @@ cdef class GraphConstraints:
             costs.n_labels, costs.n_edges = self.n_labels, self.first_edge[i + 1] - self.first_edge[i]
             if own.shape[0] != costs.n_edges + 1 or np.asarray(own).min() < 0 or (
                     np.asarray(own).max() >= costs.n_nodes):
-                raise ValueError(f"invalid edges of graph {i}")
+                raise ValueError(
+                    f"expected {costs.n_edges} edges of graph {i} between its {costs.n_nodes} nodes")
             costs.edges = &own[0, 0]
             states = np.zeros(hard.n_extra + 1, dtype=np.int32)
             out.append(bool(are_allowed(&hard, &costs, &codes[self.first_row[i]], &states[0])))

@@ -18,7 +18,7 @@ cdef class SearchNode(ReducedModel):
     cdef Limits limits
     cdef Py_ssize_t depth
     cdef double value, lower
-    cdef bint is_first         # there is no branching and no component above
+    cdef bint is_first         # no ancestor branches or is split into components
     cdef bint is_rebuilt       # the child has the same nodes, without the removed labels
     cdef int32_t* order
 

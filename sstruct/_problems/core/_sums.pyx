@@ -110,7 +110,8 @@ def sum_blocks(
     elif n_draws is not None:
         seed = np.ascontiguousarray(seeds, dtype=np.uint64)
         if seed.shape[0] != n or n_draws < 1:
-            raise ValueError(f"expected {n} seeds and n_draws of at least 1")
+            raise ValueError(
+                f"expected {n} seeds and n_draws of at least 1, found {seed.shape[0]} and {n_draws}")
         out = np.empty(node[n] * n_draws, dtype=np.int32)
         codes = out
         request.n_draws, request.draws, request.seed = n_draws, &codes[0], &seed[0]

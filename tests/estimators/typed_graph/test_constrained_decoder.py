@@ -314,7 +314,7 @@ def test_links_restrict_states():
         assert constraints.satisfied([[(0, 1)]], labels) == [labels[0] == labels[1]]
     with pytest.raises(ValueError, match="labels must be between 0 and 1"):
         constraints.satisfied([[(0, 1)]], [0, 2])
-    with pytest.raises(ValueError, match="invalid edges"):
+    with pytest.raises(ValueError, match="expected 1 edges of graph 0"):
         constraints.satisfied([[(0, 2)]], [0, 1])
 
 
