@@ -71,9 +71,10 @@ class ConformalSSVM(HeldOutPredictor):
         The estimator, which is cloned. A fitted estimator in a
         :class:`~sklearn.frozen.FrozenEstimator` is not fitted again: all samples passed to ``fit``
         are then held-out samples, and must not have been used for its training (split conformal
-        prediction). Labelings and spans require :class:`ChainSSVM` or
-        :class:`~sstruct.SegmentSSVM`; nodes also support graphs, images, rows, label sets and
-        :class:`~sstruct.TreeSSVM`. A pipeline contains this estimator as its last step.
+        prediction). Sets of labelings or spans require :class:`ChainSSVM` or
+        :class:`~sstruct.SegmentSSVM`; sets of labels of nodes are also supported for graphs,
+        images, rows, label sets and :class:`~sstruct.TreeSSVM`. In a pipeline, ConformalSSVM must
+        be the last step.
     cv : int, cross-validation generator or iterable, default=5
         As in scikit-learn's searches. Test samples of different splits may overlap, and need not
         cover all samples. Not used for a FrozenEstimator.
@@ -141,17 +142,18 @@ class ConformalSSVM(HeldOutPredictor):
 
     **Empty sets.** Sets always contain the prediction, unless :meth:`predict_set` is called with
     ``allow_empty=True``. If predictions are correct more often than the confidence level requires,
-    the coverage is therefore higher than the level: at a level of 90 %, the sets of nodes of digit
-    dates contain 99 % of the true digits. With ``allow_empty=True``, t can be negative, and a
-    prediction whose margin over the second-best label or labeling is smaller than -t has an empty
-    set, so that the coverage is close to the level. An empty set marks an uncertain prediction, not
-    an impossible one. MAPIE's LAC sets can be empty in the same way.
+    the coverage is therefore higher than the level: at a level of 90 %, the sets of the digits of
+    :func:`~sstruct.datasets.load_digit_dates` contain 99 % of the true ones. With
+    ``allow_empty=True``, t can be negative, and a prediction whose margin over the second-best
+    label or labeling is smaller than -t has an empty set, so that the coverage is close to the
+    level. An empty set marks an uncertain prediction, not an impossible one. MAPIE's LAC sets can
+    be empty in the same way.
 
     **Guarantee.** With a FrozenEstimator and without sample weights, the loss of a new sample is at
     most :math:`\alpha` on average over held-out and new samples, if all of them are exchangeable,
     such as independent samples of one distribution. The guarantee holds for any number of samples.
     It does not hold separately for each held-out set, label or kind of samples: for labelings, the
-    coverage given the held-out samples has a beta distribution with mean of at least
+    coverage given the held-out samples has a beta distribution with a mean of at least
     :math:`1 - \alpha` and a standard deviation of about
     :math:`\sqrt{\alpha (1 - \alpha) / n}`. Nodes of one sample are dependent, so the unit is the
     sample.
@@ -160,25 +162,24 @@ class ConformalSSVM(HeldOutPredictor):
     samples. All samples are then used for both, but there is no guarantee for a finite number of
     samples. The coverage is correct to the extent that these models have similar scores; usually,
     the final model is better than the others, and the sets are slightly too large. The
-    cross-conformal predictor of [2]_, which keeps the models of all splits and guarantees a
-    coverage of :math:`1 - 2 \alpha`, is not used: the sets of several models cannot be enumerated
-    together.
+    cross-conformal predictor of [2]_, which keeps the models of all splits, is not used: the sets
+    of several models cannot be enumerated together.
 
-    **Choice of scores.** On digit dates, with 150 training and 300 held-out dates, sets of 95 %
-    have 1.32 dates on average with differences of scores, 1.34 with cumulated probabilities as in
-    APS, and 2.35 with ranks.
+    **Choice of scores.** On the dates of :func:`~sstruct.datasets.load_digit_dates`, with 150
+    training and 300 held-out samples, sets of level 95 % have 1.32 labelings on average with
+    differences of scores, 1.34 with cumulative probabilities (adaptive prediction sets), and 2.35
+    with ranks.
 
     **Special samples.** Samples without nodes or known labels are ignored; unknown labels, see
     `ignore_label` of the estimators, agree with every label. Labels not seen in training and
-    labelings that the model forbids have infinite scores. Samples without true spans
-    have no loss. Unknown labels are outside of spans. The score of a span is the one of the best
-    labeling with it among the k best; it is infinite if there is none. For a segment of
-    SegmentSSVM, it is the score of the best of all segmentations with this segment. Segments next
-    to unknown labels are ignored, because they may continue there.
+    labelings that the model forbids have infinite scores. Samples without true spans have no loss.
+    Unknown labels are outside of spans. The score of a span is the one of the best labeling with it
+    among the k best; it is infinite if there is none. For a segment of SegmentSSVM, it is the score
+    of the best of all segmentations with this segment. Segments next to unknown labels are ignored,
+    because they may continue there.
 
     **Names** follow MAPIE: `confidence_level`, `predict_set` and `conformity_scores_`; its
-    ``conformalize`` is ``fit`` with a FrozenEstimator, and its ``prefit`` and ``cv`` are
-    those of :class:`CalibratedSSVM`.
+    ``conformalize`` is ``fit`` with a FrozenEstimator, which replaces ``prefit=True``.
 
     References
     ----------

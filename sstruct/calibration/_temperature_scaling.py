@@ -80,8 +80,8 @@ class CalibratedSSVM(HeldOutPredictor):
         :class:`~sstruct.TypedGraphCRFSSVM`, :class:`~sstruct.MulticlassSSVM`,
         :class:`~sstruct.MultilabelSSVM` or :class:`~sstruct.TreeSSVM`. It is cloned. A fitted
         estimator in a :class:`~sklearn.frozen.FrozenEstimator` is not fitted again: all samples
-        passed to ``fit`` are then held-out samples, and must not have been used for its training. A
-        pipeline contains CalibratedSSVM as its last step.
+        passed to ``fit`` are then held-out samples, and must not have been used for its training.
+        In a pipeline, CalibratedSSVM must be the last step.
     cv : int, cross-validation generator or iterable, default=5
         As in scikit-learn's searches; folds are stratified if the estimator is a classifier and
         every sample has one label. Test samples of different splits may overlap, and need not cover

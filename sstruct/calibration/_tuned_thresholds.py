@@ -69,8 +69,8 @@ class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
     estimator : MultilabelSSVM
         The estimator, which is cloned. A fitted estimator in a
         :class:`~sklearn.frozen.FrozenEstimator` is not fitted again: all rows passed to ``fit`` are
-        then held-out rows, and must not have been used for its training. A pipeline contains
-        TunedThresholdSSVM as its last step.
+        then held-out rows, and must not have been used for its training. In a pipeline,
+        TunedThresholdSSVM must be the last step.
     cv : int, cross-validation generator or iterable, default=5
         As in scikit-learn's searches. An integer is a number of folds, in each of which every label
         has about the same frequency. Test rows of different splits may overlap, and need not cover

@@ -21,19 +21,19 @@ def make_change_points(
     max_length: int = 79,
     random_state: RandomState = None,
 ) -> tuple[Arrays, Arrays]:
-    """Generate signals of several segments, each signal with its own unit.
+    """Generate signals that consist of segments, each signal at a different scale.
 
     Each segment of a signal is drawn independently, with Gaussian noise. The signal is then
-    multiplied by its unit, which has a log-normal distribution. Some changes are too small to be
-    seen.
+    multiplied by a scale that has a log-normal distribution. Some changes are too small to be
+    detected.
 
     Parameters
     ----------
     n_samples : int, default=100
         The number of signals.
     kind : {"mean", "variance", "trend"}, default="mean"
-        What changes. In units of the noise, the means of segments have the standard deviation 2,
-        and slopes 0.3; ``"trend"`` changes both. With ``"variance"``, the mean is 0 and the
+        What changes. In units of the noise, the means of segments have a standard deviation of 2,
+        and slopes of 0.3; ``"trend"`` changes both. With ``"variance"``, the mean is 0 and the
         standard deviation of each segment has a log-normal distribution.
     max_segments : int, default=9
         The number of segments is drawn uniformly from 1 to `max_segments`.
@@ -47,7 +47,7 @@ def make_change_points(
     X : list of n_samples arrays of shape (L_i,)
         Signals.
     y : list of n_samples int arrays
-        Change points: the first nodes of all segments but the first one.
+        Change points: the indices at which the segments after the first one start.
 
     See Also
     --------

@@ -113,7 +113,7 @@ class SegmentationDisplay:
         named = isinstance(y_pred, Mapping) and not sparse.issparse(y_pred)
         predictions = y_pred if named else {"prediction": y_pred}
         if not predictions:
-            raise ValueError("y_pred is empty, expected labels of (height, width) by name")
+            raise ValueError("y_pred is empty, expected at least one array of labels")
         given = {} if y_true is None else {"truth": y_true}
         if given.keys() & predictions.keys():
             raise ValueError("a prediction is named 'truth', which is reserved; rename it")
@@ -269,8 +269,8 @@ def _common_shape(labelings):
         if len(own) != 2 or own != shape:
             expected = shape if len(shape) == 2 else "(height, width)"
             raise ValueError(
-                f"the labels of {shortened(title)} have shape {own}, expected {expected}, equal "
-                "for all labels"
+                f"the labels of {shortened(title)} have shape {own}, expected {expected}, the same "
+                "for all panels"
             )
     return shape
 

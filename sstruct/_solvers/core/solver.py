@@ -96,8 +96,9 @@ class Setup:
     warm : dict or None
         State returned by ``export`` of an earlier fit.
     delay : DelayedInterrupt
-        Activated when the iterations have ended, normally or by an exception, so that no signal
-        can separate the Solution from the caller, provided that the caller has entered the block.
+        Activated when the iterations have ended, normally or by an exception, so that a signal
+        does not discard the Solution before the caller receives it. Has an effect only within
+        its block, which the caller enters.
     step_weight : ndarray of shape (n_blocks,) or None
         Factor of the step on each block, for solvers that make one step per block. None means
         `block_weight`, scaled to mean 1.
@@ -183,9 +184,9 @@ class Solver:
     A subclass implements ``_iterate()``, which makes a pass and returns a Status if the fit has
     ended, and ``_evaluate(last)``, which sets ``primal`` and ``exact`` at ``w`` and returns whether
     it did so (it may skip this if `last` is false). It also keeps ``w``, ``dual`` and
-    ``n_oracle_calls`` up to date. ``primal`` belongs to ``w``, or is inf. A subclass that supports
-    checkpoints implements ``_save()`` and ``_resume(arrays, notes)``, and uses `_record_kept` and
-    `_restore_record` for the common part.
+    ``n_oracle_calls`` up to date. ``primal`` is the objective at ``w``, or inf if it has not been
+    computed. A subclass that supports checkpoints implements ``_save()`` and
+    ``_resume(arrays, notes)``, and uses `_record_kept` and `_restore_record` for the common part.
 
     Parameters
     ----------
@@ -239,7 +240,7 @@ class Solver:
         # Value of the objective before the first certificate.
         self.unknown = math.inf if self.certifies else math.nan
         self.primal, self.exact = self.unknown, True
-        # Whether `primal` would be smaller if oracles did not stop before they are exact.
+        # Whether oracles stopped early in the last certificate, so that `primal` may be too large.
         self.has_slack = False
         # The threads that run the oracles.
         self.pool = ThreadPool(problem, options.n_jobs) if self.runs_oracles else None
@@ -318,7 +319,7 @@ class Solver:
             del interruption  # its traceback refers to this frame
 
     def _save_final(self, solution):
-        """Save the state from which a later fit may resume, which may take a while."""
+        """Remove the checkpoint of a converged fit; otherwise save the final state."""
         if self.checkpoint is None:
             return
         if solution.status in (Status.CONVERGED, Status.EARLY_STOPPED):
@@ -327,7 +328,7 @@ class Solver:
             self._save()
 
     def _certify_unscheduled(self):
-        """Certify in addition to the schedule, without changing the checkpoint."""
+        """Save a checkpoint, and certify in addition to the schedule, which does not affect it."""
         self._save_now()
         self._certify()
         self._record()
@@ -386,7 +387,7 @@ class Solver:
         return not (is_bound and point.dual - point.primal > rounding)
 
     def _best(self):
-        """Return `w`, or a shorter vector of the same norm."""
+        """Return `w`, or its entries that may be nonzero, which have the same norm."""
         return self.w
 
     def _expanded(self, solution):

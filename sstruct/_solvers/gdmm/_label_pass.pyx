@@ -47,7 +47,7 @@ cdef extern from "sstruct/_solvers/gdmm/outcomes.h":
         SSTRUCT_MASS
         SSTRUCT_MESSAGE
         SSTRUCT_WEIGHT
-        SSTRUCT_ON
+        SSTRUCT_LABEL_VALUE
         SSTRUCT_EDGE_ROWS
     void sstruct_outcome_steps(
         double* table, int64_t room, int64_t n, double rho, double C, double step, double* sums
@@ -274,7 +274,7 @@ cdef class LabelFactors:
         cdef double low, high, gradient, curvature, alpha, C = self.factor[i]
         cdef double norm = self.problem.squared_norm[i]
         cdef double* message = &self.table[SSTRUCT_MESSAGE * room]
-        cdef double* on = &self.table[SSTRUCT_ON * room]
+        cdef double* on = &self.table[SSTRUCT_LABEL_VALUE * room]
         cdef double* total = &self.total[0]
         for at in range(block.n_labels):
             total[at] = 0

@@ -15,7 +15,13 @@
 enum { SSTRUCT_EDGE_LANES = 8 };
 /* Rows of the table of a sample's edges: masses, messages at both ends, weights, and C times the
  * values of the labels at the ends. */
-enum { SSTRUCT_MASS, SSTRUCT_MESSAGE = 4, SSTRUCT_WEIGHT = 6, SSTRUCT_ON = 7, SSTRUCT_EDGE_ROWS = 9 };
+enum {
+    SSTRUCT_MASS,
+    SSTRUCT_MESSAGE = 4,
+    SSTRUCT_WEIGHT = 6,
+    SSTRUCT_LABEL_VALUE = 7,
+    SSTRUCT_EDGE_ROWS = 9
+};
 
 #define SSTRUCT_ORDER(a, b)                                                                  \
     {                                                                                        \

@@ -14,12 +14,13 @@ on
 
     P(w, m) + \sum_c \frac{\rho_c}{2} |m_c - \mu_c|^2, \qquad \rho_c = q_c / (\kappa u_c),
 
-in which the multipliers are additional weights, with features of size sqrt(lam / rho_c); q_c is the
-weight of the block and u_c the cost of a wrong label. Then the center mu moves to m. In the dual
-this is an augmented Lagrangian: m - mu = (p' - p) q_c / rho_c for marginals p of the copy's labels
-and p' of the node's. The duality gap of the proximal problem is also the gap of w at fixed
-multipliers: without the proximal term, both the objective and the dual value are smaller by lam / 2
-|d|^2, with d = (m - mu) / size.
+over the copies c of shared nodes, in which the multipliers are additional weights, with features
+scaled by sqrt(lam / rho_c); q_c is the weight of the block, u_c the cost of a wrong label, and
+kappa a step size (`STEP`). Then the center mu moves to m. In the dual this is an augmented
+Lagrangian: m - mu = (p' - p) q_c / rho_c for marginals p of the copy's labels and p' of the node's.
+The duality gap of the proximal problem is also the gap of w at fixed multipliers: without the
+proximal term, both the objective and the dual value are smaller by lam / 2 |d|^2, with
+d = (m - mu) / scale.
 
 References
 ----------
@@ -103,7 +104,7 @@ class Coupled(FrankWolfeFit):
         return float(self.disagreement_scale @ moved.sum(axis=1))
 
     def _moved(self):
-        """Return d = (m - mu) / size, the weights of the problem that determine the multipliers."""
+        """Return d = (m - mu) / scale, the weights that determine the multipliers."""
         return self.state.live_w[self.n_model_weights :]
 
     def _iterate(self):

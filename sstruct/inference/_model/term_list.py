@@ -1,4 +1,4 @@
-"""Accumulation of terms over any nodes, for readers and converters of models."""
+"""Accumulation of the terms of an MRF, for readers and converters of models."""
 
 import numpy as np
 
@@ -6,8 +6,9 @@ import numpy as np
 class TermList:
     """Accumulate terms, and return them as arguments of MRF.
 
-    Terms of the same node or pair are added up. Terms without nodes are added to node 0. Equal
-    tables of pairs and larger scopes are stored once.
+    The scope of a term is the tuple of its nodes. Terms of the same node or pair are added up.
+    Terms without nodes are added to node 0. Equal tables of pairs and larger scopes are stored
+    once.
 
     Parameters
     ----------
@@ -24,7 +25,7 @@ class TermList:
         return scope in self.pairs or scope[::-1] in self.pairs
 
     def add(self, scope, costs):
-        """Add a term; `scope` is a tuple of different nodes, with an axis of `costs` for each."""
+        """Add a term; its nodes must be different, and `costs` must have an axis for each node."""
         if len(scope) <= 1:
             v = scope[0] if scope else 0
             self.node[v] = self.node.get(v, 0.0) + costs
