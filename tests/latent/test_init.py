@@ -22,7 +22,7 @@ from sstruct import (
 )
 from sstruct.preprocessing import PerNode
 from tests.estimators.tree.test_tree import candidates
-from tests.latent.test_habits import hidden
+from tests.latent.test_conventions import hidden
 from tests.latent.test_latent import chain, quietly
 from tests.latent.test_objective import HIDDEN, chain_labelings, check_rounds
 

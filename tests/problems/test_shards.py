@@ -1,4 +1,4 @@
-"""Shards: consecutive blocks whose features fit into the memory."""
+"""Shards: consecutive blocks whose features fit in memory."""
 
 import re
 import sys
@@ -25,13 +25,13 @@ def chain_problem(X, lengths, start=None):
     return ChainProblem(X, ChainRanges(start, lengths), ChainModel(2), np.zeros(X.shape[0]))
 
 
-def spans(parts):
-    return [(part.first, part.last) for part in parts]
+def spans(shards):
+    return [(shard.first, shard.last) for shard in shards]
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=40), st.integers(1, 3000), st.booleans())
-def test_parts_follow_each_other_and_fit(lengths, most, as_sparse):
+def test_shards_cover_all_blocks_and_respect_the_size(lengths, most, as_sparse):
     rng = np.random.default_rng(len(lengths))
     X = rng.standard_normal((sum(lengths), 5)).astype(np.float32)
     sizes = np.array(lengths) * 20
@@ -39,21 +39,21 @@ def test_parts_follow_each_other_and_fit(lengths, most, as_sparse):
         X = sparse.csr_matrix(np.where(X > 0, X, 0))
         ends = np.cumsum(lengths)
         sizes = 8 * (X.indptr[ends] - X.indptr[np.r_[0, ends[:-1]]])
-    parts = shards_of(chain_problem(X, lengths), most)
-    cuts = [part.first for part in parts] + [len(lengths)]
+    shards = shards_of(chain_problem(X, lengths), most)
+    cuts = [shard.first for shard in shards] + [len(lengths)]
     assert cuts[0] == 0
     assert cuts == sorted(set(cuts))
-    assert [part.last for part in parts] == cuts[1:]
-    for part in parts:
-        size = sizes[part.first : part.last].sum()
-        assert part.n_bytes == size
+    assert [shard.last for shard in shards] == cuts[1:]
+    for shard in shards:
+        size = sizes[shard.first : shard.last].sum()
+        assert shard.n_bytes == size
         assert size <= max(most, sizes.mean()) + sizes.max()
-    rows = [rows for part in parts for _, *rows in part.rows]
+    rows = [rows for shard in shards for _, *rows in shard.rows]
     assert [first for first, _ in rows] == [0] + [last for _, last in rows[:-1]]
     assert rows[-1][1] == X.shape[0]
 
 
-def test_features_of_edges_count_and_wrapped_problems_have_parts():
+def test_size_includes_edge_features():
     lengths = np.full(10, 3)
     X, edges = np.zeros((30, 4)), np.zeros((20, 8))
     starts = np.arange(10) * 3
@@ -64,32 +64,32 @@ def test_features_of_edges_count_and_wrapped_problems_have_parts():
         X, ChainRanges(starts, lengths), ChainModel(2), np.zeros(30),
         edges=EdgeFeatureRows(edges, np.arange(10) * 2),
     )  # fmt: skip
-    parts = shards_of(both, (X.nbytes + edges.nbytes) / 2)
-    assert spans(parts) == [(0, 5), (5, 10)]
-    assert [rows[1:] for rows in parts[1].rows] == [(15, 30), (10, 20)]
+    shards = shards_of(both, (X.nbytes + edges.nbytes) / 2)
+    assert spans(shards) == [(0, 5), (5, 10)]
+    assert [rows[1:] for rows in shards[1].rows] == [(15, 30), (10, 20)]
 
 
-def test_blocks_of_trees_begin_with_the_states_of_the_first_part():
+def test_shards_of_trees():
     start = np.array([[0, 2, 5], [5, 7, 8], [8, 9, 12]])
     problem = TreeProblem(
         np.zeros((12, 3)), TreeStates(start, positions=np.zeros((12, 2))), [-1, 0]
     )
-    parts = shards_of(problem, 12 * 3 * 8 / 2)
-    assert [rows[1:] for part in parts for rows in part.rows] == [(0, 8), (8, 12)]
+    shards = shards_of(problem, 12 * 3 * 8 / 2)
+    assert [rows[1:] for shard in shards for rows in shard.rows] == [(0, 8), (8, 12)]
 
 
-def test_one_shard_without_order_or_limit():
+def test_single_shard_without_limit_or_with_unordered_rows():
     X, lengths = np.zeros((30, 4)), np.full(10, 3)
     assert spans(shards_of(chain_problem(X, lengths), np.inf)) == [(0, 10)]
     backwards = chain_problem(X, lengths, np.arange(10)[::-1] * 3)
     assert spans(shards_of(backwards, 100)) == [(0, 10)]
-    # Less than a block: one block each.
+    # The size is less than a block: one block each.
     assert spans(shards_of(chain_problem(X, lengths), 1e-9)) == [(i, i + 1) for i in range(10)]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="what is in memory is read from /proc")
+@pytest.mark.skipif(sys.platform != "linux", reason="the test reads /proc")
 @pytest.mark.parametrize("kind", ["dense", "csr"])
-def test_rows_are_brought_into_memory_and_no_others(tmp_path, kind):
+def test_preload_reads_only_the_given_rows(tmp_path, kind):
     path, n = tmp_path / "X.npy", 4000
     np.save(path, np.ones((n, 512)))
     X = np.load(path, mmap_mode="r")
@@ -98,7 +98,7 @@ def test_rows_are_brought_into_memory_and_no_others(tmp_path, kind):
         matrix.data, matrix.indptr = X.reshape(-1), np.arange(n + 1) * 512
         matrix.indices = np.tile(np.arange(512, dtype=np.int32), n)
         rows = FeatureRows(matrix)
-        # They are all ones, which are not read again.
+        # Values that are all 1 do not count: only 4-byte indices are stored.
         assert rows.bytes_before(np.array([2]))[0] == 2 * 512 * 4
         rows.preload(0, n)
         return

@@ -210,7 +210,7 @@ def test_the_same_bits_for_every_n_jobs_and_again(rng):
     assert not np.array_equal(in_parts(model, 250, X, y).w_, first.w_)
     other = in_parts(clone(model).set_params(random_state=1), 500, X, y)
     assert not np.array_equal(other.w_, first.w_)
-    # Features that fit into the memory are one shard, which does not change results.
+    # Features that fit in memory are one shard, which does not change results.
     assert_same_bits(in_parts(model, 1e6, X, y), in_parts(model, 1e9, X, y))
 
 

@@ -91,7 +91,7 @@ def test_compiled_and_python_oracles_agree(rng, library, parameters):
     assert mine.inference_ == python.inference_
 
 
-def test_habits_of_estimators(rng, library):
+def test_estimator_conventions(rng, library):
     X, y = make_choices(rng)
     oracle = compiled_choice(library, 4)
     model = fit(X, y, oracle, tol=1e-3)

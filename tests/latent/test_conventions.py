@@ -1,4 +1,4 @@
-"""scikit-learn conventions of LatentSSVM: parameters, searches, weights, names, files."""
+"""scikit-learn conventions of LatentSSVM: parameters, weights, names, pickles, errors."""
 
 import warnings
 
@@ -37,7 +37,7 @@ def test_parameters_are_nested():
     assert repr(latent).startswith("LatentSSVM(estimator=ChainSSVM(ignore_label=-1, lam=0.01")
 
 
-def test_the_estimator_stays_as_it_was(data):
+def test_fit_does_not_change_the_estimator(data):
     inner = chain(warm_start=True)
     latent = LatentSSVM(inner).fit(*hidden(data))
     assert not hasattr(inner, "w_")
@@ -45,7 +45,7 @@ def test_the_estimator_stays_as_it_was(data):
     assert "_warm_state" not in vars(latent.estimator_)
 
 
-def test_pipelines(data):
+def test_pipeline(data):
     X, y = hidden(data)
     pipeline = make_pipeline(PerNode(StandardScaler()), LatentSSVM(chain())).fit(X, y)
     assert pipeline.score(X, y) > 0.7
@@ -53,12 +53,12 @@ def test_pipelines(data):
         LatentSSVM(make_pipeline(PerNode(StandardScaler()), chain())).fit(X, y)
 
 
-def test_sample_weights_are_copies(data):
+def test_sample_weights_equal_repeated_samples(data):
     X, y = hidden(data)
     weights = np.arange(len(X)) % 3
     copies = np.repeat(np.arange(len(X)), weights)
     tight = chain(tol=1e-9, max_iter=100_000)
-    # One round: at the optimum of a fit completions tie, and rounding chooses among them.
+    # One round, because completions may tie at the optimum of a fit, so that rounding decides.
     weighted = quietly(LatentSSVM(tight, max_rounds=1).fit, X, y, weights)
     copied = [X[i] for i in copies], [y[i] for i in copies]
     copied = quietly(LatentSSVM(tight, max_rounds=1).fit, *copied)
@@ -70,12 +70,12 @@ def test_node_weights(data):
     X, y = hidden(data)
     doubled = [np.full(len(x), 2.0) for x in X]
     doubled = quietly(LatentSSVM(chain(lam=0.01, tol=1e-6), max_rounds=1).fit, X, y, doubled)
-    # Twice the loss is twice the objective at half the weights, of twice the lam.
+    # With losses doubled, the objective at w is twice the objective for 2 lam at w / 2.
     plain = quietly(LatentSSVM(chain(lam=0.02, tol=1e-6), max_rounds=1).fit, X, y)
     np.testing.assert_allclose(doubled.estimator_.w_, 2 * plain.estimator_.w_, atol=0.05)
 
 
-def test_names_of_features(data):
+def test_feature_names(data):
     X, y = hidden(data)
     frames = [pd.DataFrame(x).add_prefix("f") for x in X]
     for n_states in (1, 2):
@@ -86,7 +86,7 @@ def test_names_of_features(data):
         assert latent.classes_.tolist() == [0, 1, 2, 3]
 
 
-def test_before_a_fit(data):
+def test_not_fitted(data):
     latent = LatentSSVM(chain())
     with pytest.raises(NotFittedError):
         latent.predict(data[0])
@@ -96,7 +96,7 @@ def test_before_a_fit(data):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_same_bits_for_every_n_jobs(data, n_jobs, small_fits_at_once):
+def test_results_do_not_depend_on_n_jobs(data, n_jobs, small_fits_at_once):
     fits = [
         LatentSSVM(chain(n_jobs=jobs), states_per_label=2, tol=0.01, random_state=0)
         for jobs in (None, n_jobs)
@@ -115,7 +115,7 @@ def test_same_bits_for_every_n_jobs(data, n_jobs, small_fits_at_once):
         ("objective_", "low", "objective_ is"),
     ],
 )
-def test_damaged_files(data, name, value, message):
+def test_invalid_pickled_state(data, name, value, message):
     latent = LatentSSVM(chain(), states_per_label=2, tol=0.1, random_state=0).fit(*hidden(data))
     state = latent.__getstate__() | {name: value}
     other = LatentSSVM.__new__(LatentSSVM)
@@ -155,7 +155,7 @@ def test_invalid_input(data, latent, error, message):
     assert not hasattr(latent, "estimator_")
 
 
-def test_bad_labels(data):
+def test_invalid_labels(data):
     X, y = hidden(data)
     with pytest.raises(ValueError, match="y has no labeled node"):
         LatentSSVM(chain()).fit(X, [np.full(len(labels), -1) for labels in y])
@@ -182,13 +182,13 @@ def test_bad_labels(data):
         LatentSSVM(GraphCRFSSVM()).fit([([[1.0]], []), "x"], [[1], [2]])
 
 
-def test_too_few_rounds(data):
+def test_max_rounds_warns(data):
     with pytest.warns(ConvergenceWarning, match="reached max_rounds=1,"):
         latent = LatentSSVM(chain(), max_rounds=1).fit(*hidden(data))
     assert not latent.converged_
 
 
-def test_starts(data):
+def test_n_init(data):
     X, y = hidden(data)
     one = LatentSSVM(chain(), states_per_label=2, random_state=0, tol=0.01).fit(X, y)
     more = clone(one).set_params(n_init=3)
