@@ -8,7 +8,7 @@ from tests.reference import brute_force
 
 
 def every(n, m):
-    """All alignments of n and m positions as tuples of columns, -1 if unaligned."""
+    """Return all alignments of n and m positions as tuples of columns, -1 if unaligned."""
     for k in range(min(n, m) + 1):
         for rows in itertools.combinations(range(n), k):
             for columns in itertools.combinations(range(m), k):
@@ -19,7 +19,7 @@ def every(n, m):
 
 
 def gaps(columns, m, local):
-    """Lengths of the gaps of the first and of the second sequence."""
+    """Return the lengths of the gaps of the first and of the second sequence."""
     pairs = [(r, c) for r, c in enumerate(columns) if c >= 0]
     if not local:
         pairs = [(-1, -1), *pairs, (len(columns), m)]
@@ -48,7 +48,7 @@ def parts_of(x):
 
 
 def joint_feature(x, columns, *, symbols=None, symmetric=True, bias=False, local=False):
-    """Sums of features of pairs; pairs of symbols; number of pairs; gaps opened and extended."""
+    """Return the sums of features, and the counts of pairs of symbols, pairs, and gap positions."""
     features, pair = parts_of(x)
     pairs = [(r, c) for r, c in enumerate(columns) if c >= 0]
     total = sum((features[p] for p in pairs), np.zeros(features.shape[2]))
@@ -71,7 +71,7 @@ def joint_feature(x, columns, *, symbols=None, symmetric=True, bias=False, local
 
 
 def block(i, x, y, weight, *, hamming=False, in_loss=None, **form):
-    """The brute_force.Block of a sample, with y as columns."""
+    """Return the brute_force.Block of a sample, with y as columns."""
     n, m, _ = parts_of(x)[0].shape
     labelings, y = list(every(n, m)), np.asarray(y)
     counts = np.ones(n, dtype=bool) if in_loss is None else np.asarray(in_loss)

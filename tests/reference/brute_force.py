@@ -42,7 +42,7 @@ class Block:
 
     @cached_property
     def place(self):
-        """Indices of the labelings."""
+        """Return the indices of the labelings."""
         return {y: k for k, y in enumerate(self.labelings)}
 
 
@@ -92,7 +92,7 @@ def is_allowed(y, model, starts=True, ends=True):
 
 
 def labelings(length, model, starts=True, ends=True):
-    """All allowed labelings of a chain, as tuples."""
+    """Return all allowed labelings of a chain, as tuples."""
     return [
         y
         for y in product(range(model.n_labels), repeat=length)
@@ -168,7 +168,7 @@ def blocks(
     edge_features=None,
     window_size=None,
 ):
-    """The objective's hinge terms: one for each labeled segment of each sample, or its windows."""
+    """Return the hinge terms: one for each labeled segment of each sample, or its windows."""
     weights = [1.0] * len(X) if weights is None else list(weights)
     if node_weights is None:
         node_weights = [np.ones(len(labels)) for labels in y]
@@ -210,7 +210,7 @@ def blocks(
 
 
 def slack_terms(terms):
-    """The blocks of the same samples under slack rescaling: phi(y) becomes L(y) times its psi."""
+    """Return the blocks of these samples for slack rescaling: phi(y) becomes L(y) times its psi."""
     return [replace(block, phi=-block.loss[:, np.newaxis] * block.psi) for block in terms]
 
 

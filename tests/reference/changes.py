@@ -8,7 +8,7 @@ from tests.reference.brute_force import Block
 
 
 def cost(kind, x, floor=1e-4):
-    """The cost of a segment of one feature, (n,)."""
+    """Return the cost of a segment of one feature, (n,)."""
     n = len(x)
     if kind == "trend":
         basis = np.vander(np.arange(n) - (n - 1) / 2, min(n, 2))
@@ -26,7 +26,7 @@ def changes_of(y):
 
 
 def segments(y):
-    """The segments (start, stop) of a code."""
+    """Return the segments (start, stop) of a code."""
     return list(pairwise([0, *changes_of(y), len(y)]))
 
 
@@ -46,7 +46,7 @@ def joint_feature(x, y, costs, bins=(), floor=1e-4):
 
 
 def loss(truth, y, tolerance):
-    """Windows without a change, plus changes that are not the first one in a window.
+    """Count windows without a change, and changes that are not the first one in a window.
 
     A node is in the window of the nearest true change, of the later one if there are two, if it is
     within the tolerance.
@@ -79,7 +79,7 @@ def agrees(y, intervals):
 
 
 def labelings(length, least=1, most=None):
-    """All codes with segments of allowed durations."""
+    """Return all codes with segments of allowed durations."""
     most = length if most is None else most
     return [
         (0, *rest)
@@ -89,7 +89,7 @@ def labelings(length, least=1, most=None):
 
 
 def scaled(x, scale):
-    """A signal (L, F) around its median, in units of its noise, and the minimum variances."""
+    """Return a signal (L, F) around its median, scaled by its noise, and the minimum variances."""
     steps = np.abs(np.diff(x, axis=0))
     level = np.ones(x.shape[1])
     for f, own in enumerate(steps.T):

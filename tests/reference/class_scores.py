@@ -4,7 +4,7 @@ import numpy as np
 
 
 def embedding(n_weights, n_features, columns):
-    """The matrix that turns weights with one weight of class scores into those of all features.
+    """Return the matrix that maps weights with one weight of class scores to those of all features.
 
     Without class scores, the weights are coef (K, n_features), followed by others. With class
     scores, they are coef of the other features, the weight of the scores, and the same others.

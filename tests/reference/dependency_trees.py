@@ -34,7 +34,7 @@ def is_projective(heads):
 
 @cache
 def every(n, projective=False, single_root=True):
-    """All trees of n tokens, as tuples of heads."""
+    """Return all trees of n tokens, as tuples of heads."""
     return [
         heads
         for heads in product(range(n + 1), repeat=n)
@@ -45,7 +45,7 @@ def every(n, projective=False, single_root=True):
 
 
 def parts_of(x):
-    """Rows of features and of label features by arc (head, dependent), and the number of tokens."""
+    """Return features and label features by arc (head, dependent), and the number of tokens."""
     if not isinstance(x, dict):
         x = {"features": x}
     features, others = (
@@ -63,7 +63,7 @@ def parts_of(x):
 
 
 def joint_feature(parts, heads, labels, n_labels):
-    """The sum of the features of arcs, and of the label features of each label, (K, E)."""
+    """Return the sum of the features of arcs, and of the label features of each label, (K, E)."""
     rows, others, _ = parts
     arcs = sum(rows[h, d] for d, h in enumerate(heads, 1))
     if n_labels == 0:
@@ -78,7 +78,7 @@ def block(
     i, x, heads, weight, labels=None, n_labels=0, *, projective=False, single_root=True,
     hamming=False, in_loss=None,
 ):  # fmt: skip
-    """The brute_force.Block of a sentence; labels are indices."""
+    """Return the brute_force.Block of a sentence; labels are indices."""
     parts = parts_of(x)
     rows, _, n = parts
     heads = tuple(np.asarray(heads).tolist())

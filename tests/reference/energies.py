@@ -10,7 +10,7 @@ import numpy as np
 
 
 def edge_tables(edge_costs, n_edges, n_labels, distance=None):
-    """Costs of edges as tables (E, K, K): weights (E,) times a distance (Potts), or as given."""
+    """Return tables (E, K, K) of the costs of edges: weights (E,) times a distance, or as given."""
     edge_costs = np.asarray(edge_costs, dtype=np.float64)
     if edge_costs.ndim == 1:
         distance = 1.0 - np.eye(n_labels) if distance is None else np.asarray(distance)
@@ -19,7 +19,7 @@ def edge_tables(edge_costs, n_edges, n_labels, distance=None):
 
 
 def feature_tables(edge_weights, tables=None, n_labels=2):
-    """cost_e(a, b) = sum_g edge_weights[e, g] tables[g, a, b]; no tables: Potts, one feature."""
+    """Return sum_g edge_weights[e, g] tables[g]; without tables: Potts, one feature."""
     edge_weights = np.asarray(edge_weights, dtype=np.float64)
     if tables is None:
         return edge_tables(edge_weights.reshape(-1), len(edge_weights), n_labels)
@@ -27,7 +27,7 @@ def feature_tables(edge_weights, tables=None, n_labels=2):
 
 
 def energy(labels, node_costs, edges, tables):
-    """The energy of one labeling."""
+    """Return the energy of one labeling."""
     total = sum(float(costs[label]) for costs, label in zip(node_costs, labels, strict=True))
     for (u, v), table in zip(edges, tables, strict=True):
         total += float(table[labels[u]][labels[v]])
@@ -35,14 +35,14 @@ def energy(labels, node_costs, edges, tables):
 
 
 def labelings(n_nodes, n_labels):
-    """All labelings, (n_labels ** n_nodes, n_nodes)."""
+    """Return all labelings, (n_labels ** n_nodes, n_nodes)."""
     return np.array(list(product(range(n_labels), repeat=n_nodes)), dtype=np.int32).reshape(
         -1, n_nodes
     )
 
 
 def energies(node_costs, edges, tables):
-    """All labelings and their energies."""
+    """Return all labelings and their energies."""
     node_costs = np.asarray(node_costs, dtype=np.float64)
     every = labelings(*node_costs.shape)
     values = np.zeros(len(every))
@@ -54,7 +54,7 @@ def energies(node_costs, edges, tables):
 
 
 def minimum(node_costs, edges, tables):
-    """The least energy and the labelings that attain it (to rounding)."""
+    """Return the least energy and the labelings that attain it (to rounding)."""
     every, values = energies(node_costs, edges, tables)
     least = values.min()
     return least, every[values <= least + 1e-9 * (1 + np.abs(values).max())]

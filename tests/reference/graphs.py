@@ -63,7 +63,7 @@ def completed(graph, labels, most=5):
 
 
 def neighbors(height, width, connectivity):
-    """Edges and directions, pixel by pixel; for each direction row by row."""
+    """Return edges and directions, pixel by pixel; for each direction row by row."""
     steps = [(0, 1), (1, 0), (1, 1), (1, -1)][: connectivity // 2]
     edges, directions = [], []
     for direction, (down, right) in enumerate(steps):
@@ -102,7 +102,7 @@ def without(graph, y):
 
 
 def tile_sides(height, width, size):
-    """Heights and widths of tiles of at most `size` pixels; the fewest borders are crossed."""
+    """Return heights and widths of tiles of at most `size` pixels that cross the fewest borders."""
     cuts = [
         ((n_rows - 1) * width + (n_columns - 1) * height, n_rows, n_columns)
         for n_rows in range(1, height + 1)
@@ -117,7 +117,7 @@ def tile_sides(height, width, size):
 
 
 def tiles(graph, y, shape, size):
-    """The graphs of an image's tiles, each with copies of pixels beyond its borders.
+    """Return the graphs of an image's tiles, each with copies of pixels beyond its borders.
 
     Returns a list of (graph, labels, n_own). The first n_own nodes are the pixels of the tile. For
     each edge whose first end is one of these and whose second end is in another tile, there is a

@@ -16,7 +16,7 @@ def random_edges(rng, K, share=0.6):
 
 
 def random_forest(rng, K):
-    """Edges without a cycle, labels in any order."""
+    """Return edges without a cycle, with labels in any order."""
     names = rng.permutation(K)
     edges = [(names[rng.integers(k)], names[k]) for k in range(1, K) if rng.random() < 0.8]
     return np.array(edges, dtype=np.int64).reshape(-1, 2)
@@ -32,7 +32,7 @@ def random_parents(rng, K):
 
 
 def random_constraints(rng, K, count):
-    """Rows of a lower bound, an upper bound, and signs of the labels."""
+    """Return rows of a lower bound, an upper bound, and signs of the labels."""
     rows = np.zeros((count, K + 2), dtype=np.int32)
     for row in rows:
         n = rng.integers(1, min(K, 6) + 1)
@@ -58,7 +58,7 @@ def label_sets(K, parents=None, constraints=None):
 
 
 def score(theta, edges, pair, y):
-    """The score of a set (K,), or the scores of sets (n, K)."""
+    """Return the score of a set (K,), or the scores of sets (n, K)."""
     y, edges = np.asarray(y, dtype=bool), np.asarray(edges, dtype=int).reshape(-1, 2)
     return y @ theta + (y[..., edges[:, 0]] & y[..., edges[:, 1]]) @ pair
 
@@ -80,7 +80,7 @@ def loss(truth, y, cost):
 
 def blocks(X, Y, edges=(), pairwise="and", bias=True, cost=None, weights=None, parents=None,
            factor=None, constraints=None):  # fmt: skip
-    """The objective's hinge terms; `factor`: class weights of the samples."""
+    """Return the objective's hinge terms; `factor`: class weights of the samples."""
     n, K = np.shape(Y)
     weights = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     factor = np.ones(n) if factor is None else factor

@@ -11,7 +11,7 @@ from tests.reference.energies import labelings
 
 
 def as_tables(edge_scores):
-    """Scores (E,) of both labels on, or tables (E, 4), as tables (E, 2, 2)."""
+    """Convert scores (E,) of both labels on, or tables (E, 4), to tables (E, 2, 2)."""
     edge_scores = np.asarray(edge_scores, dtype=np.float64)
     if edge_scores.ndim == 1:
         return edge_scores[:, None, None] * np.array([[0.0, 0.0], [0.0, 1.0]])
@@ -19,7 +19,7 @@ def as_tables(edge_scores):
 
 
 def set_scores(node, edges, edge_scores):
-    """All label sets (2 ** K, K) and their scores."""
+    """Return all label sets (2 ** K, K) and their scores."""
     every = labelings(len(node), 2)
     scores = every @ np.asarray(node, dtype=np.float64)
     for (u, v), table in zip(edges, as_tables(edge_scores), strict=True):
@@ -69,7 +69,7 @@ class LocalPolytope:
 
 
 def point_of_code(code, n_labels, edges):
-    """The point of the polytope that a half-integral code names, with all four masses."""
+    """Return the point of the polytope that a half-integral code names, with all four masses."""
     q = code[:n_labels] / 2
     bits = np.unpackbits(
         np.ascontiguousarray(code[n_labels:]).astype("<i4").view(np.uint8), bitorder="little"

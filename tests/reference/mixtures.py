@@ -8,7 +8,7 @@ from tests.reference.dual_qp import optimum
 
 
 def segments(h, g):
-    """All pairs (a, b) of points, and their differences."""
+    """Return all pairs (a, b) of points, and their differences."""
     a, b = np.triu_indices(len(h), 0)
     return a, b, h[b] - h[a], g[b] - g[a]
 
@@ -48,7 +48,7 @@ def best_of_polygon(h, g, lower=None, upper=None, lam=None):
 
 
 def worst(block, w):
-    """The largest loss times margin over mixtures, and the plane of the mixture."""
+    """Return the largest loss times margin over mixtures, and the plane of the mixture."""
     value, a, b, share = best_of_polygon(1 - block.psi @ w, block.loss)
     psi = (1 - share) * block.psi[a] + share * block.psi[b]
     loss = (1 - share) * block.loss[a] + share * block.loss[b]
@@ -56,12 +56,12 @@ def worst(block, w):
 
 
 def mixed_primal(w, lam, terms):
-    """The objective of slack rescaling over all mixtures of the blocks' labelings."""
+    """Return the objective of slack rescaling over all mixtures of the blocks' labelings."""
     return lam / 2 * w @ w + sum(block.weight * worst(block, w)[0] for block in terms)
 
 
 def mixed_optimum(terms, lam, precision=1e-9, most=200):
-    """Bounds (below, above) of the least `mixed_primal`: cutting planes, one mixture a block."""
+    """Return bounds (below, above) on the minimum of `mixed_primal`, by cutting planes."""
     zero = np.zeros(terms[0].phi.shape[1])
     planes = [[(zero, 0.0)] for _ in terms]
     w, below, above = zero, 0.0, np.inf

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 
 def neighbors(shape):
-    """Chains of pixels: rows, then columns."""
+    """Return chains of pixels: rows, then columns."""
     pixel = np.arange(shape[0] * shape[1]).reshape(shape)
     return [*pixel.tolist(), *pixel.T.tolist()]
 

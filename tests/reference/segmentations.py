@@ -67,7 +67,7 @@ class Segmentations:
         return self.arguments["model"]
 
     def given(self, i, known):
-        """The codes and scores of a sequence that agree with known codes."""
+        """Return the codes and scores of a sequence that agree with known codes."""
         y, K = self.labelings[i], self.problem.n_labels
         agree = (known < 0) | (y % K == known % K)
         starts = np.ones(y.shape, dtype=bool)
@@ -86,7 +86,7 @@ def random_rows(rng, lengths, n_given):
 
 
 def rows_of(given, first, length):
-    """The given features of a block, by start and stop; None if there are none."""
+    """Return the given features of a block, by start and stop; None if there are none."""
     return given and {
         (s, e): given.values[given.at[first + s] + e - s - 1]
         for s in range(length)
@@ -96,7 +96,7 @@ def rows_of(given, first, length):
 
 @cache
 def codes(length, n_labels, splits):
-    """All codes of segmentations, and the segments of each."""
+    """Return all codes of segmentations, and the segments of each."""
     every = product(range(n_labels), repeat=length)
     if splits:
         every = [code for y in every for code in with_splits(y, n_labels)]
@@ -104,7 +104,7 @@ def codes(length, n_labels, splits):
 
 
 def enumerated(x, model, layout, w, given=None):
-    """The allowed labelings of a sequence, and their scores, from the definition."""
+    """Return the allowed labelings of a sequence, and their scores, from the definition."""
     names = "coef", "intercept", "start", "end", "edge", "self_transition", "duration", "segment"
     node, bias, *tables, duration, own = (layout.table(w, name) for name in names)
     start, end, edge, split = (table.tolist() for table in tables)

@@ -14,7 +14,7 @@ KINDS = ("mean", "contrast", "first", "last")
 
 
 def runs(y, n_labels=None):
-    """The segments of a labeling, or of a code if there is `n_labels`: (start, stop, label)."""
+    """Return segments (start, stop, label) of a labeling, or of a code if `n_labels` is given."""
     if n_labels is not None:
         starts = [
             l for l in range(len(y)) if l == 0 or y[l] >= n_labels or y[l] != y[l - 1] % n_labels
@@ -29,24 +29,24 @@ def runs(y, n_labels=None):
 
 
 def with_splits(y, n_labels):
-    """All codes of segmentations whose nodes have the labels y."""
+    """Return all codes of segmentations whose nodes have the labels y."""
     choices = [(k, n_labels + k) if l > 0 and k == y[l - 1] else (k,) for l, k in enumerate(y)]
     return list(product(*choices))
 
 
 def labels_of(y, n_labels):
-    """The labels of the nodes of a code."""
+    """Return the labels of the nodes of a code."""
     return tuple(code % n_labels for code in y)
 
 
 def split_counts(y, n_labels):
-    """The number of segments of each label after one with the same label."""
+    """Return the number of segments of each label after one with the same label."""
     codes = [code - n_labels for code in y if code >= n_labels]
     return np.bincount(codes, minlength=n_labels).astype(float)
 
 
 def with_split_counts(phi, y, model):
-    """The features of a chain with transitions, given a code, followed by the counts of splits."""
+    """Return the features of a chain with transitions for a code, and the counts of splits."""
     K, counts, phi = model.n_labels, split_counts(y, model.n_labels), phi.copy()
     groups = np.arange(K * K).reshape(K, K) if model.groups is None else model.groups
     for k in range(K):
@@ -56,7 +56,7 @@ def with_split_counts(phi, y, model):
 
 
 def durations_of(y, starts, ends, bins, n_labels):
-    """The number of runs of each label and bin; runs at open ends have no duration."""
+    """Return the number of runs of each label and bin; runs at open ends have no duration."""
     count = np.zeros((n_labels, len(bins)))
     for start, stop, label in runs(y, n_labels):
         if (start > 0 or starts) and (stop < len(y) or ends):
@@ -77,9 +77,9 @@ def segment_values(x, start, stop):
 
 
 def features_of(x, y, kinds, given, n_labels, starts=True, ends=True):
-    """The features of segments: (K, F) for each kind in order, and (K, G) of `given(start, stop)`.
+    """Return sums of features of segments: (K, F) for each kind in order, and (K, G) of `given`.
 
-    given : dict of (start, stop) to an array (G,), or None
+    given : dict that maps (start, stop) to an array (G,), or None
     """
     x, K = np.asarray(x, dtype=float), n_labels
     tables = {kind: np.zeros((K, x.shape[1])) for kind in kinds}
@@ -96,7 +96,7 @@ def features_of(x, y, kinds, given, n_labels, starts=True, ends=True):
 
 
 def segment_loss(truth, y, n_labels=None):
-    """Segments without a match (intersection over union above 1/2, same label), on both sides."""
+    """Count segments of both without a match: same label, intersection over union above 1/2."""
     true, found = runs(truth, n_labels), runs(y, n_labels)
     n_matches = sum(
         k == label and 2 * (min(b, stop) - max(a, start)) > max(b, stop) - min(a, start)
@@ -107,13 +107,13 @@ def segment_loss(truth, y, n_labels=None):
 
 
 def boundary_loss(truth, y, tolerance, n_labels=None):
-    """The loss of the boundaries between segments, see tests.reference.changes.loss."""
+    """Return the loss of the boundaries between segments: tests.reference.changes.loss."""
     starts = [[start for start, _, _ in runs(z, n_labels)[1:]] for z in (truth, y)]
     return changes.loss(*([l in own for l in range(len(y))] for own in starts), tolerance)
 
 
 def segment_losses(name, truth, labelings, tolerance, n_labels=None):
-    """The losses "segments" or "boundaries" of labelings, or codes."""
+    """Return the losses "segments" or "boundaries" of labelings, or codes."""
     losses = [
         segment_loss(truth, y, n_labels)
         if name == "segments"
@@ -137,7 +137,7 @@ def blocks(
     X, y, model, bins, least, most, *arguments, kinds=(), function=None, tolerance=None, loss=None,
     splits=False, **options,
 ):  # fmt: skip
-    """brute_force.blocks of a model with durations; `bins` may be empty.
+    """Return brute_force.blocks of a model with durations; `bins` may be empty.
 
     kinds, function : features of whole segments    loss : "segments", "boundaries" or of nodes
     splits : whether y has codes of segmentations, -1 for unknown labels
@@ -181,7 +181,7 @@ def blocks(
 
 
 def _with_splits(block, truth, model):
-    """A block of brute_force with the codes of all segmentations; `truth` is the true one."""
+    """Return a block with the codes of all segmentations; `truth` is the true one."""
     found = [
         (code, with_split_counts(phi, code, model) if model.transitions else phi, loss)
         for labels, phi, loss in zip(block.labelings, block.phi, block.loss, strict=True)

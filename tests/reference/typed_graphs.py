@@ -30,7 +30,7 @@ def joint_feature(graph, y, sizes, pairs, bias=True):
 
 
 def without(graph, y):
-    """The graph of the nodes whose label is known, and their labels."""
+    """Return the graph of the nodes whose label is known, and their labels."""
     features, edges = graph
     keep = [[v for v, label in enumerate(own) if label >= 0] for own in y]
     place = [{v: k for k, v in enumerate(own)} for own in keep]
@@ -50,7 +50,7 @@ def labelings(counts, sizes):
 
 
 def blocks(X, y, sizes, pairs, cost, weights=None, bias=True, divided=False):
-    """The objective's hinge terms; cost[t][k]: of a wrong node of type t with true label k."""
+    """Return the hinge terms; cost[t][k]: of a wrong node of type t with true label k."""
     weights = [1.0] * len(X) if weights is None else list(weights)
     known = [any(label >= 0 for own in labels for label in own) for labels in y]
     total = sum(weight for weight, some in zip(weights, known) if some)
