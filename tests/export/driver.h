@@ -1,4 +1,4 @@
-/* A program for the tests of sstruct.h, compiled with its name as -include of an empty source.
+/* A program for the tests of sstruct.h, included by the source file that readers.py compiles.
  * driver predict MODEL ROWS: print the labels of all sequences, one line each.
  * driver columns MODEL NAME...: print the column of each name.
  * driver check FILE...: print the error of each file, or "ok". */

@@ -24,7 +24,7 @@ def c_program():
     """Return the path of the compiled program, with sanitizers if the compiler has them."""
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
-        pytest.skip("there is no C compiler")
+        pytest.skip("no C compiler is installed")
     folder = Path(mkdtemp())
     source, program = folder / "driver.c", folder / "driver"
     source.write_text('#include "driver.h"\n')
@@ -48,13 +48,13 @@ def node(*arguments):
     """Run driver.mjs."""
     program = shutil.which("node")
     if program is None:
-        pytest.skip("there is no node")
+        pytest.skip("Node.js is not installed")
     command, *others = arguments
     return run(program, HERE / "driver.mjs", command, reader_path("javascript"), *others)
 
 
 def packed(rows):
-    """Return a sequence for the program in C: dense or CSR rows."""
+    """Return the bytes of a sequence for the program in C, dense or CSR."""
     if not sparse.issparse(rows):
         rows = np.asarray(rows, dtype=np.float64)
         return struct.pack("=qq", len(rows), -1) + rows.tobytes()
@@ -66,7 +66,7 @@ def packed(rows):
 
 
 def c_labels(path, sequences):
-    """Return the labels of sequences of numbers as text."""
+    """Return the labels that the program in C predicts, as text; `sequences` are arrays."""
     rows = path.with_suffix(".rows")
     rows.write_bytes(b"".join(map(packed, sequences)))
     status, text = run(c_program(), "predict", path, rows)
@@ -75,7 +75,7 @@ def c_labels(path, sequences):
 
 
 def js_labels(path, sequences):
-    """Return the labels of sequences of numbers or of feature dicts."""
+    """Return the labels that sstruct.js predicts; items are lists of numbers or feature dicts."""
     rows = path.with_suffix(".rows.json")
     rows.write_text(json.dumps(sequences))
     status, text = node("predict", path, rows)
@@ -84,7 +84,7 @@ def js_labels(path, sequences):
 
 
 def onnx_labels(path, sequences):
-    """Return the labels of sequences of numbers."""
+    """Return the labels that onnxruntime predicts for sequences of numbers."""
     runtime = pytest.importorskip("onnxruntime")
     session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
     return [
@@ -98,7 +98,7 @@ def as_text(labels):
 
 
 def outcomes(paths):
-    """Return the errors of both readers for files, "ok" if there is none."""
+    """Return the errors of the readers in C and JavaScript by file; "ok" if there is none."""
     in_c = run(c_program(), "check", *paths)[1].split("\n")[:-1]
     in_js = node("check", *paths)[1].split("\n")[:-1]
     assert len(in_c) == len(in_js) == len(paths)

@@ -13,7 +13,7 @@ from sstruct import ChainSSVM
 from sstruct.export import export_model
 from sstruct.masks import bio_transitions
 from sstruct.preprocessing import SequenceVectorizer
-from tests.export.readers import outcomes
+from tests.export.readers import c_program, outcomes, packed, run
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -37,7 +37,7 @@ def text(tmp_path_factory):
 
 
 def judged(texts, folder):
-    """Return the outcomes of both readers for texts."""
+    """Write texts to files; return the outcomes of both readers."""
     paths = []
     for i, each in enumerate(texts):
         paths.append(folder / f"{i}.json")
@@ -133,7 +133,7 @@ def test_truncated_files_name_a_field(text, tmp_path):
 
 
 def test_modified_files(text, tmp_path):
-    # The program in C is compiled with sanitizers, which end it at the first wrong access.
+    # Sanitizers end the program in C at the first invalid memory access.
     rng, data = random.Random(0), text.encode()
     pieces = [b"", b"]", b"[", b"{", b"}", b",", b'"', b"-", b"9", b"e9", b"null", b"\x00", b"\xff",
               b"\\", b"\\ud800", b"\\u0000", b"1e999", b"0" * 600, b"[" * 5000]  # fmt: skip
@@ -151,7 +151,6 @@ def test_modified_files(text, tmp_path):
 
 @pytest.mark.parametrize("kind", ["forbidden", "overflow"])
 def test_predictions_that_fail(text, kind, tmp_path):
-    from tests.export.readers import c_program, packed, run
 
     content = json.loads(text)
     if kind == "forbidden":

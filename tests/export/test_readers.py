@@ -47,7 +47,7 @@ def chain(**parameters):
 
 
 def check_numbers(model, path, X):
-    """Compare all readers with the model, on sequences of numbers."""
+    """Compare all readers with the model on sequences of numbers; return the labels as text."""
     export_model(model, path / "model.json")
     expected = [labels.tolist() for labels in model.predict(X)]
     rows = [np.asarray(x).tolist() for x in X]
@@ -77,12 +77,9 @@ def test_chains(name, tmp_path):
     rng = np.random.default_rng(0)
     X = sequences(rng, n_features=8)
     y = tagged(rng, X)
+    texts = check_numbers(chain(**CHAINS[name]).fit(X, y), tmp_path, X)
     if name == "plain":
-        (model := chain()).fit(X, y)
-        texts = check_numbers(model, tmp_path, X)
         assert len({label for labels in texts for label in labels}) > 2
-    else:
-        check_numbers(chain(**CHAINS[name]).fit(X, y), tmp_path, X)
 
 
 @pytest.mark.parametrize("labels", [[-3, 0, 2**40], [False, True], ['\t"\\', "é\U0001f600", ""]])
@@ -124,7 +121,7 @@ def rows(rng, n=80):
 
 
 def check_rows(model, path, X):
-    """As `check_numbers`, for estimators of rows: all rows are one sequence for the readers."""
+    """Compare all readers with an estimator of rows; they read all rows as one sequence."""
     export_model(model, path / "model.json")
     expected = model.predict(X)
     assert js_labels(path / "model.json", [X.tolist()]) == [expected.tolist()]
@@ -224,7 +221,7 @@ def test_rows_of_features(is_sparse, dtype, tmp_path):
 
 
 def test_sparse_rows_with_a_center(tmp_path):
-    # A model that scikit-learn fits on dense rows; readers also take sparse ones.
+    # StandardScaler with a mean requires dense rows, but readers accept sparse ones, too.
     rng = np.random.default_rng(0)
     X = [x * (rng.random(x.shape) < 0.4) for x in sequences(rng, n_features=8)]
     model = make_pipeline(PerNode(StandardScaler()), chain()).fit(X, tagged(rng, X))
@@ -247,7 +244,7 @@ def test_missing_values_of_feature_dicts(tmp_path):
 def test_the_page_of_the_manual(tmp_path):
     page = Path(__file__).parents[2] / "doc" / "how_to" / "browser.html"
     if not page.exists():
-        pytest.skip("the manual is not here")
+        pytest.skip("the manual is not in the source tree")
     text = page.read_text(encoding="utf-8")
     assert len(text.splitlines()) < 40
     X = [[{"word": "she", "upper": True, "before": ""}, {"word": "runs", "before": "she"}]]
@@ -264,6 +261,6 @@ def test_the_page_of_the_manual(tmp_path):
     (tmp_path / "page.mjs").write_text(before + script + "console.log(labels.textContent);")
     program = shutil.which("node")
     if program is None:
-        pytest.skip("there is no node")
+        pytest.skip("Node.js is not installed")
     done = subprocess.run([program, "page.mjs"], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout == "She/N runs/V\n", done.stderr

@@ -17,11 +17,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, help="for all domains together")
     parser.add_argument("--cases", type=int, help="for each domain")
-    parser.add_argument("--seed", type=int, default=None, help="default: a random one")
+    parser.add_argument("--seed", type=int, default=None, help="default: random")
     parser.add_argument("--domains", nargs="*", choices=names, default=names)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--case", help="run one case again, as the report names it")
-    parser.add_argument("--debug", help="the same in this process")
+    parser.add_argument("--debug", help="run one case again in this process, for a debugger")
     arguments = parser.parse_args()
     if arguments.debug:
         return runner.debug(arguments.debug)

@@ -44,7 +44,7 @@ def labelings(sizes):
 
 
 def scored(node_scores, edges, tables):
-    """Scores of all labelings, in the order of `labelings`."""
+    """Return all labelings, in the order of `labelings`, and their scores."""
     every = labelings(tuple(len(scores) for scores in node_scores))
     total = sum(scores[every[:, v]] for v, scores in enumerate(node_scores))
     for (u, v), table in zip(edges, tables, strict=True):
@@ -53,7 +53,7 @@ def scored(node_scores, edges, tables):
 
 
 def place(labels, sizes):
-    """Index of a labeling among all."""
+    """Return the index of a labeling among all labelings."""
     return int(np.ravel_multi_index(tuple(int(k) for k in labels), sizes))
 
 
@@ -63,7 +63,7 @@ def place(labels, sizes):
 def dense(x):
     if not sparse.issparse(x):
         return np.asarray(x, np.float64)
-    # Entries that are stored twice are added up as what they are; but True + True is 2.
+    # Duplicate entries are summed in the precision of the input, but True + True is 2.
     x = x.astype(np.float32 if x.dtype in (np.float16, np.float32) else np.float64)
     return x.toarray().astype(np.float64)
 
@@ -83,7 +83,7 @@ def encoded(labels, classes):
 
 
 def codes_of(model, y):
-    """Codes of all samples' labels; -1 for `ignore_label`."""
+    """Return the codes of the labels of all samples, -1 for `ignore_label`."""
     classes, out = model.classes_.tolist(), []
     ignored = getattr(model, "ignore_label", None)
     for labels in y:
@@ -111,7 +111,7 @@ def sample_weights(given, n):
 
 
 def node_costs(model, codes, weights, sizes):
-    """Return label costs by true label, factors, and whether losses are divided by nodes."""
+    """Return the costs of labels, class factors, and whether losses are means over nodes."""
     K = len(model.classes_)
     lists = [of_sample.tolist() for of_sample in codes]
     class_weight = getattr(model, "class_weight", None)
@@ -129,7 +129,7 @@ def node_costs(model, codes, weights, sizes):
 
 
 def is_coupled(model):
-    """Whether the objective depends on multipliers, which are not public."""
+    """Return whether the objective depends on multipliers, which are not public."""
     return getattr(model.solver, "couple_windows", False) and hasattr(model, "whole_objective_")
 
 
@@ -139,7 +139,8 @@ def window_size(model):
     The objective with multipliers is compared with that of whole samples, a lower bound.
     """
     size = getattr(model, "window_size", None)
-    return None if size == "auto" or is_coupled(model) else size  # "auto": all are short
+    # With "auto", samples as short as these are not divided into windows.
+    return None if size == "auto" or is_coupled(model) else size
 
 
 def chain_blocks(model, X, y, weights):
@@ -200,7 +201,7 @@ def without_spans(y):
 
 
 def with_splits(model, every, scores, truth, edge):
-    """All codes of segmentations, their scores, and the index of the true one."""
+    """Return all codes of segmentations, their scores, and the index of the true one."""
     K = len(model.classes_)
     steps = np.where(np.isneginf(np.diag(edge)), 0, model.self_transition_coef_ - np.diag(edge))
     found = [
@@ -213,7 +214,7 @@ def with_splits(model, every, scores, truth, edge):
 
 
 def duration_scores(model, every, starts, ends):
-    """Scores of the durations of labelings, -inf where not allowed; 0 for models without them."""
+    """Return the scores of durations, -inf if not allowed; 0 for models without durations."""
     if not hasattr(model, "min_duration"):
         return 0.0
     classes, bins = model.classes_.tolist(), getattr(model, "duration_bins_", ())
@@ -230,7 +231,7 @@ def duration_scores(model, every, starts, ends):
 
 
 def segment_features(model):
-    """The features of whole segments, a list."""
+    """Return the kinds of features of whole segments as a list."""
     given = getattr(model, "segment_features", None)
     if given is None:
         return []
@@ -238,12 +239,12 @@ def segment_features(model):
 
 
 def row_kinds(model):
-    """The features of segments that are made of rows."""
+    """Return the kinds of features of whole segments that are computed from rows."""
     return [kind for kind in segments.KINDS if kind in segment_features(model)]
 
 
 def segment_scores(model, x, first, last, every):
-    """Scores of the features of whole segments; 0 for models without them."""
+    """Return the scores of features of whole segments; 0 for models without such features."""
     kinds = row_kinds(model)
     function = next((each for each in segment_features(model) if callable(each)), None)
     if not kinds and not function:
@@ -266,7 +267,7 @@ def segment_scores(model, x, first, last, every):
 
 
 def limits_of(given, classes, default):
-    """The limit of the durations of each label."""
+    """Return the limit on the durations of each label."""
     if isinstance(given, dict):
         given = [given.get(label) for label in classes]
     given = given if isinstance(given, list) else [given] * len(classes)
@@ -276,7 +277,7 @@ def limits_of(given, classes, default):
 
 
 def edge_table(model, features):
-    """Table of an edge, by the public weights."""
+    """Return the table of scores of an edge, computed from the public weights."""
     K = len(model.classes_)
     differ = 1.0 - np.eye(K)
     if not isinstance(model.pairwise, str):
@@ -308,7 +309,7 @@ def graph_blocks(model, X, y, weights):
 
 
 def _graph_blocks(model, graphs, codes, weights, shapes=None):
-    """Blocks of graphs; with the `shapes` of images those of tiles of `window_size` pixels."""
+    """Yield blocks of graphs; if `shapes` of images are given, of tiles of `window_size` pixels."""
     K = len(model.classes_)
     cost, factor, divided = node_costs(model, codes, weights, [graph[3] for graph in graphs])
     cost = factor[:, None] * cost
@@ -347,7 +348,7 @@ def grid_blocks(model, X, y, weights):
 
 
 def typed_blocks(model, X, y, weights):
-    """Blocks of graphs with nodes of several types; tables and labels by type."""
+    """Yield blocks of graphs with nodes of several types; tables and labels are given by type."""
     T, X, y = len(model.classes_), items(X), [items(labels) for labels in items(y)]
     codes = []
     for t, own in enumerate(model.classes_):
@@ -383,7 +384,7 @@ def typed_blocks(model, X, y, weights):
 
 
 def _typed_costs(model, codes, weights):
-    """Cost of a wrong node by type and true label, and whether losses are divided by nodes."""
+    """Return the cost of a wrong node by type and true label, and whether losses are means."""
     counts = []
     for own, of_type in zip(model.classes_, codes):
         of_samples = [np.bincount(c[c >= 0], minlength=len(own)) for c in of_type]
@@ -508,7 +509,7 @@ def tree_blocks(model, X, y, weights):
 
 
 def integers(values):
-    """An array of integers, such as the columns of a matching."""
+    """Return a vector of integers, such as the columns of a matching."""
     values = np.asarray(values)
     if values.dtype.kind not in "iu" or values.ndim != 1:
         raise UnreadError
@@ -516,7 +517,7 @@ def integers(values):
 
 
 def of_reference(model, block, weight):
-    """The scores of a block of the reference, whose summands may cancel out, and their sizes."""
+    """Return a block of the reference, with the sizes of the summands, which may cancel out."""
     w = model.w_
     return block.phi @ w, block.loss, block.truth, weight, np.abs(block.phi) @ np.abs(w)
 
@@ -627,7 +628,7 @@ BLOCKS = {
 
 
 def objective(name, model, X, y, sample_weight):
-    """P(w_), a bound on P(0), and the sum of the sizes of the terms of P(w_)."""
+    """Return P(w_), a bound on P(0), and the sum of the magnitudes of the terms of P(w_)."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     weights = sample_weights(sample_weight, n)
     # Samples without a labeled node or with weight 0 are ignored.
@@ -678,7 +679,7 @@ def total_weight(name, model, y, weights):
 
 
 def check_certificate(name, model, X, y, sample_weight=None, X_val=None, **validation):
-    """Check the results of a fit; return whether its objective was recomputed."""
+    """Check the results of a fit; return 1 if its objective was recomputed, else 0."""
     where = f"{type(model).__name__}, {model.inference_}, {model.solver_}"
     found, dual = model.objective_, model.dual_objective_
     if model.solver_ in ("perceptron", "pa"):  # they have no objective
@@ -709,7 +710,7 @@ def check_certificate(name, model, X, y, sample_weight=None, X_val=None, **valid
         raise FindingError("certificate", f"dual_objective_ {dual} > objective_ {found}", where)
     if expected == np.inf:
         return 0
-    # Sizes that overflow, of labelings far below the best one, excuse no rounding.
+    # If `size` overflows, it comes from labelings far below the best one, not from rounding.
     rounding = RELATIVE * (size if size < np.inf else abs(expected))
     if model.status_ == "ROUNDING":  # rounding errors may be as large as the gap
         rounding = max(rounding, found - dual)

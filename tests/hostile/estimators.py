@@ -9,7 +9,7 @@ from tests.hostile.judge import FindingError, same_attributes
 from tests.options import solver_with
 from tests.registry import TRAINED
 
-# Parameters whose damaged values would only take long, such as numbers of passes or processes.
+# Parameters that are not set to large numbers, which would only make cases slow.
 LONG = ("max_iter", "n_jobs")
 # Structures without `y_partial`.
 NOT_PARTIAL = (

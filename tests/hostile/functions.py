@@ -25,8 +25,6 @@ from tests.registry import dense_or_sparse_rows as rows
 TAGS = np.array(["B-a", "I-a", "O", "B-b"])
 
 
-def _edges(rng, n):
-    return graphs.random_edges(rng, n)
 
 
 def _chain(rng):
@@ -91,13 +89,13 @@ def _transform(rng):
 
 
 def _flow(rng):
-    edges = _edges(rng, 5)
+    edges = graphs.random_edges(rng, 5)
     capacities = rng.integers(0, 5, (len(edges), 2)).astype(float)
     return {"n": 5, "edges": edges, "capacities": capacities, "source": 0, "sink": 4}
 
 
 def _cut(rng):
-    edges = _edges(rng, 4)
+    edges = graphs.random_edges(rng, 4)
     shape = (len(edges),) if rng.random() < 0.5 else (len(edges), 2, 2)
     costs = rng.standard_normal(shape)
     return {
@@ -109,7 +107,7 @@ def _cut(rng):
 
 
 def _expansion(rng):
-    edges = _edges(rng, 4)
+    edges = graphs.random_edges(rng, 4)
     distance = None if rng.random() < 0.5 else rng.random((3, 3))
     return {
         "node_costs": rng.standard_normal((4, 3)),
@@ -123,7 +121,7 @@ def _expansion(rng):
 
 
 def _label_set(rng):
-    edges = _edges(rng, 4)
+    edges = graphs.random_edges(rng, 4)
     scores = rng.standard_normal((len(edges),) if rng.random() < 0.5 else (len(edges), 2, 2))
     return {
         "node_scores": rng.standard_normal(4),
@@ -658,7 +656,7 @@ FUNCTIONS = [
     (_swept, _sweep),
     (_chosen, _search),
 ]
-# Arguments whose damaged values would only take long, such as numbers of passes or nodes.
+# Arguments that are not set to large numbers, which would only make cases slow.
 LONG = (
     "max_iter", "n_starts", "shape", "n_levels", "k", "n", "n_samples", "n_labels", "n_features",
     "n_shapes", "n_successors", "size", "n_distractors", "max_length", "n_bins",
@@ -690,7 +688,7 @@ def _many(shape):
 
 
 def has_nan(result):
-    """Whether there is a NaN among the numbers of a result."""
+    """Return whether a result contains NaN."""
     if isinstance(result, tuple | list):
         return any(has_nan(item) for item in result)
     if isinstance(result, inference.MapResult):

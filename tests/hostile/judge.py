@@ -62,8 +62,8 @@ def own_path(path):
 def _frames(error):
     """Return files and lines of a traceback, or of the text of the traceback of a worker."""
     frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
-    told = re.findall(r'File "(.+)", line (\d+)', str(error.__cause__ or ""))
-    return frames + [(path, int(line)) for path, line in told]
+    of_worker = re.findall(r'File "(.+)", line (\d+)', str(error.__cause__ or ""))
+    return frames + [(path, int(line)) for path, line in of_worker]
 
 
 def _place(frames):

@@ -29,7 +29,7 @@ def attack(case):
     if case.random.random() < 0.2:
         key = case.random.choice(list(given))
         value = case.damaged(key, given[key])
-        # More rounds or starts would only take long.
+        # More rounds or starts would only make cases slow.
         if not isinstance(value, (int, float, np.number)) or abs(value) <= 5:
             given[key] = value
     texts = [f"{key}={shown(value, 60)}" for key, value in given.items()]

@@ -154,17 +154,17 @@ def change_number(case, schema):
     """Change a constant somewhere in the schema."""
     places = []
 
-    def look(node):
+    def collect(node):
         if isinstance(node, dict):
             for key, value in node.items():
                 if key == "content" and isinstance(value, str | int | float | bool):
                     places.append((node, key))
-                look(value)
+                collect(value)
         elif isinstance(node, list):
             for item in node:
-                look(item)
+                collect(item)
 
-    look(schema)
+    collect(schema)
     if places:
         node, key = case.random.choice(places)
         number = case.random.choice(JSON_NUMBERS)

@@ -140,7 +140,7 @@ class Worker:
         stream.close()
 
     def read(self):
-        """Receive messages of the child; return False if there is nothing more to do."""
+        """Receive messages from the child; return False if there is nothing more to do."""
         block = os.read(self.pipe, 2**16)
         if block:
             *lines, self.received = (self.received + block).split(b"\n")
@@ -150,7 +150,7 @@ class Worker:
         os.close(self.pipe)
         _, status = os.waitpid(self.process, 0)
         with self.log:
-            text = _told_by(self.log)
+            text = _read_log(self.log)
         if self.done:
             return False
         number = struct.unpack_from("q", self.place, 0)[0]
@@ -232,7 +232,7 @@ class Report:
             lines += [f"    {line}" for line in log[-8:]]
             if finding.kind in ("crash", "hang"):
                 lines += [f"    {line}" for line in finding.details.splitlines()[:12]]
-            lines += [f"    again: python -m tests.hostile --case {name}"]
+            lines += [f"    to reproduce: python -m tests.hostile --case {name}"]
         return "\n".join(lines)
 
 
@@ -269,7 +269,7 @@ class _Printed(list):
         print(line, file=self.file, flush=True)
 
 
-def _told_by(log):
+def _read_log(log):
     """Return the log of a child, without progress bars and the list of modules in a crash."""
     log.seek(0)
     noise = ("Extension modules", "fit (")
@@ -305,7 +305,7 @@ class Trial:
                 file.write(RESULT + json.dumps([case.log, case.n_damages, found]))
 
             _, status = os.waitpid(_fork(work, file), 0)
-            self.text = _told_by(file)
+            self.text = _read_log(file)
         self.key = None
         if status:
             self.key = ("died", status)

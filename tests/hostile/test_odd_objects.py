@@ -336,7 +336,7 @@ class _Same:
 
 
 def _damaged():
-    """A sparse array whose arrays do not fit together, and lead beyond its shape."""
+    """Return a sparse array with data of the wrong length and a row index out of range."""
     matrix = sparse.eye_array(3).tocoo()
     matrix.data = matrix.data[:-1]
     matrix.row[0] = 1000

@@ -19,14 +19,14 @@ GRAPHS = ("tree", "cycle", "grid", "dense")
 # "ties" and "forbidden" are integers, so that many labelings have the same energy.
 COSTS = ("real", "ties", "forbidding", "forbidden", "small", "large")
 METHODS = ("auto", "exact")
-# What may solve a model: everything, no elimination, or no elimination and no branch and bound.
+# Allowed algorithms: all, all but elimination, or all but elimination and branch and bound.
 ENGINES = ("any", "search", "program")
 TOL = 1e-6
 ROUNDING = 1e-10
 
 
 def graph(rng, kind):
-    """The number of nodes, the largest number of labels, and the edges."""
+    """Return the number of nodes, the largest number of labels, and the edges."""
     n_labels = int(rng.integers(2, 5))
     if kind == "grid":
         n_rows, n_columns = (3, 3) if n_labels == 2 else (2, 3)
@@ -44,7 +44,7 @@ def graph(rng, kind):
 
 
 def costs(rng, shape, kind):
-    """Costs of a table."""
+    """Return the costs of a table."""
     if kind == "forbidden":
         table = random_costs(rng, shape, "integer")
         table[rng.random(shape) < 0.5] = np.inf
@@ -55,7 +55,7 @@ def costs(rng, shape, kind):
 
 
 def random_model(rng):
-    """A random model of up to about 10,000 labelings, and its kinds."""
+    """Return a random model of up to about 10,000 labelings, and its kinds."""
     kinds = rng.choice(GRAPHS), rng.choice(COSTS), rng.choice(["pairs", "factors"])
     n_nodes, n_labels, edges = graph(rng, kinds[0])
     sizes = rng.integers(2, n_labels + 1, n_nodes)
@@ -71,7 +71,7 @@ def random_model(rng):
 
 
 def energies(model):
-    """The energy of every labeling, with an axis for each node."""
+    """Return the energies of all labelings, with an axis for each node."""
     sizes = [len(row) for row in model.node]
     total = np.zeros(sizes)
     terms = [([v], row) for v, row in enumerate(model.node)]
@@ -99,7 +99,7 @@ def only(engine):
 
 @contextmanager
 def recorded_bounds(mrf):
-    """Yield a list of all bounds of a model; results have at most the energy."""
+    """Yield a list that receives all bounds of a model, before they are clipped to its energy."""
     bounds, keep = [-np.inf], Record.bound
 
     def bound(record, value):
@@ -117,7 +117,7 @@ def errors(result, total, bound):
     rounding = ROUNDING * (1 + abs(least)) if np.isfinite(least) else 0.0
     energy = total[tuple(result.labels)]
     limit = TOL * (1 + abs(energy)) + rounding
-    # Labels of fixed nodes belong to one labeling of least energy.
+    # Some labeling of least energy has the labels of all fixed nodes.
     place = tuple(
         label if is_fixed else slice(None)
         for label, is_fixed in zip(result.labels, result.fixed, strict=True)

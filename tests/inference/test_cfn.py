@@ -19,7 +19,7 @@ def number(cost):
 
 
 def functions_of(plain):
-    """Scopes and tables, in an order that mixes arities."""
+    """Return scopes and tables, in an order that mixes arities."""
     scopes = [((v,), costs) for v, costs in enumerate(plain.node)]
     scopes += [(tuple(pair), table) for pair, table in zip(plain.edges.tolist(), plain.tables)]
     scopes += [(tuple(scope), table) for scope, table in plain.factors]
@@ -27,7 +27,7 @@ def functions_of(plain):
 
 
 def described(rng, scope, table, named):
-    """A function as a dict: dense, or sparse with names or indices of values."""
+    """Return a function as a dict: dense, or sparse with names or indices of values."""
     fields = {"scope": [f"v{v}" if named and rng.random() < 0.7 else v for v in scope]}
     if rng.random() < 0.5:
         return fields | {"costs": [float(cost) for cost in table.ravel()]}
@@ -41,7 +41,7 @@ def described(rng, scope, table, named):
 
 
 def cfn(rng, plain, sign, bound, named):
-    """The model as JSON."""
+    """Return the model as a dict in the format of toulbar2."""
     sizes = [len(costs) for costs in plain.node]
     if named:
         variables = {f"v{v}": [f"w{k}" for k in range(size)] for v, size in enumerate(sizes)}
@@ -208,11 +208,11 @@ def test_minima_equal_those_of_toulbar2(tmp_path, new_rng):
     for seed in range(20):
         rng = new_rng(seed)
         plain = reference.random_model(rng, 4, 0.7, "real", 3, n_factors=1)
-        # After a maximization, it cannot read another file.
+        # toulbar2 cannot read another file after a maximization, so all are minimized.
         path = write(tmp_path, json.dumps(cfn(rng, plain, 1, 1000.0, seed % 2)), "model.cfn")
         network = pytoulbar2.CFN()
         network.Read(str(path))
-        # Its energy is wrong if variables have one value.
+        # The energy of toulbar2 is wrong if a variable has only one value, so it is recomputed.
         labels = network.Solve()[0]
         model = read_cfn(path)
         assert model.energy(labels) == pytest.approx(map_mrf(model).energy, abs=1e-9)

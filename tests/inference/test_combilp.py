@@ -125,7 +125,7 @@ def test_a_small_part_is_found():
 
 
 def test_map_mrf_grows_the_part(monkeypatch):
-    """The work limit of branch and bound on the whole model is 0."""
+    """Grow the part, since branch and bound may do no work on the whole model."""
     model, works = frustrated_ring(60), []
 
     def limited(engine, mrf, record, most_work, *deadline):

@@ -20,7 +20,7 @@ def some_model(rng, n_nodes, density, kind):
 
 
 def different(rng, plain, count):
-    """Different labelings, the best first."""
+    """Return up to `count` different labelings, the best one first."""
     found = {tuple(rng.integers(len(costs)) for costs in plain.node) for _ in range(count)}
     ranked = sorted(found, key=lambda labels: reference.energy(plain, labels))
     return [np.array(labels, dtype=np.int32) for labels in ranked]
@@ -84,7 +84,7 @@ def test_only_small_components_are_combined(monkeypatch):
     record = Record(model, labelings[0], 1e-9, None)
     combination.combine(model, labelings, record)
     np.testing.assert_array_equal(record.labels, [0, 0, 0, 0, 0, 0, 1, 1])
-    # Without a limit as well.
+    # The result is the same without a limit.
     monkeypatch.undo()
     other = Record(model, labelings[1], 1e-9, None)
     combination.combine(model, labelings[::-1], other)

@@ -24,7 +24,7 @@ FORBIDDING = dict(
 
 
 def planted_model(rng, n_nodes, n_terms, forbidden):
-    """A model of terms of two to four nodes that allows a labeling; return both."""
+    """Return a model of terms of two to four nodes, and a labeling that it allows."""
     n_labels = rng.integers(1, 5, n_nodes)
     planted = np.array([rng.integers(size) for size in n_labels])
     pairs, factors = {}, []
@@ -98,18 +98,18 @@ def test_the_search_is_complete_on_small_models(n_nodes, density, n_factors, see
     assert (record.energy < np.inf) == (least < np.inf)
 
 
-def colouring(n_nodes, n_colours):
+def coloring(n_nodes, n_colors):
     """Return a model of nodes with different labels, which is feasible with enough labels."""
     edges = np.column_stack(np.triu_indices(n_nodes, 1))
-    table = np.where(np.eye(n_colours, dtype=bool), np.inf, 0.0)
-    return MRF(np.zeros((n_nodes, n_colours)), edges, table)
+    table = np.where(np.eye(n_colors, dtype=bool), np.inf, 0.0)
+    return MRF(np.zeros((n_nodes, n_colors)), edges, table)
 
 
 @pytest.mark.parametrize("most_terms", [2**15, 0])
-def test_a_model_that_forbids_everything_is_proven_to(most_terms, monkeypatch):
+def test_a_model_that_forbids_all_labelings_is_infeasible(most_terms, monkeypatch):
     monkeypatch.setattr(elimination, "MOST_TERMS", most_terms)
-    assert map_mrf(colouring(5, 5)).status == "PROVEN"
-    result = map_mrf(colouring(5, 4))
+    assert map_mrf(coloring(5, 5)).status == "PROVEN"
+    result = map_mrf(coloring(5, 4))
     assert (result.status, result.energy, result.lower_bound) == ("INFEASIBLE", np.inf, np.inf)
 
 
@@ -129,7 +129,7 @@ def test_an_elimination_that_takes_all_of_the_time_leaves_a_labeling(
         result = map_mrf(model, method, max_time=1e6)
         assert result.energy == model.energy(result.labels) < np.inf
         assert result.status == "TIME_LIMIT"
-    result = map_mrf(colouring(5, 4), method, max_time=1e6)
+    result = map_mrf(coloring(5, 4), method, max_time=1e6)
     assert (result.status, result.energy) == ("INFEASIBLE", np.inf)
 
 
@@ -147,7 +147,7 @@ def test_the_search_before_an_elimination_changes_no_result(new_rng):
 
 
 def random_clauses(rng, n_nodes, n_clauses):
-    """Random 3-SAT: each term forbids one combination of the labels of three nodes."""
+    """Return random 3-SAT: each term forbids one combination of the labels of three nodes."""
     factors = []
     for _ in range(n_clauses):
         table = np.zeros((2, 2, 2))
@@ -156,16 +156,16 @@ def random_clauses(rng, n_nodes, n_clauses):
     return MRF(rng.random((n_nodes, 2)), [], [], factors=factors)
 
 
-def sparse_colouring(rng, n_nodes, n_edges, n_colours):
+def sparse_coloring(rng, n_nodes, n_edges, n_colors):
     pairs = [(u, v) for u in range(n_nodes) for v in range(u)]
     edges = [pairs[k] for k in rng.choice(len(pairs), n_edges, replace=False)]
-    return MRF(rng.random((n_nodes, n_colours)), edges, np.where(np.eye(n_colours), np.inf, 0.0))
+    return MRF(rng.random((n_nodes, n_colors)), edges, np.where(np.eye(n_colors), np.inf, 0.0))
 
 
-# Backtracking alone finds a labeling for none of them.
+# For these models, backtracking without local search finds no labeling.
 @pytest.mark.parametrize(
     "make, size, seeds",
-    [(random_clauses, (200, 816), range(3)), (sparse_colouring, (200, 780, 4), range(3))],
+    [(random_clauses, (200, 816), range(3)), (sparse_coloring, (200, 780, 4), range(3))],
 )
 def test_near_critical_models(make, size, seeds, new_rng):
     for seed in seeds:
@@ -193,10 +193,10 @@ def test_local_search_finds_only_allowed_labelings(n_nodes, density, n_factors, 
 
 
 def test_a_search_that_is_stopped_proves_nothing(monkeypatch):
-    model = colouring(7, 6)
+    model = coloring(7, 6)
     monkeypatch.setattr(feasible, "REVISIONS_PER_TABLE", 0)
     assert not find_feasible(model, first_record(model))
-    for most in (20, 200):  # over before the first choice, and after some
+    for most in (20, 200):  # exceeded before the first choice, and after some choices
         assert find_feasible(model, first_record(model), most)
     late = first_record(model)
     late.deadline = 0.0
@@ -259,7 +259,7 @@ def test_moves_are_exact_given_the_other_labels(
 ):
     rng = new_rng(seed)
     plain = reference.random_model(rng, n_nodes, density, "forbidding", n_factors=n_factors)
-    model, record = MRF(*plain.arguments()), None
+    model = MRF(*plain.arguments())
     record = first_record(model)
     small = Elimination(model)
     if not find_feasible(model, record):
@@ -294,7 +294,7 @@ def test_models_too_large_to_eliminate_are_left_to_other_methods(rng, monkeypatc
     model = MRF(rng.normal(size=(12, 4)), edges, rng.normal(size=(len(edges), 4, 4)))
     assert Elimination(model).plan() is None
     monkeypatch.setattr(elimination, "MOST_VISITS", 10)
-    assert Elimination(colouring(5, 2)).plan() is None
+    assert Elimination(coloring(5, 2)).plan() is None
 
 
 @pytest.mark.parametrize("n_nodes, is_small", [(32, True), (33, False)])

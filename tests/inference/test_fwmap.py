@@ -28,7 +28,7 @@ def test_any_model(n_nodes, density, kind, n_factors, seed, new_rng):
 
 
 def frustrated_model(rng, n_nodes=6, n_labels=3):
-    """Any two nodes attract or repel each other: the linear program is seldom tight."""
+    """Return a complete graph of attracting and repelling pairs, whose LP is seldom tight."""
     edges = np.array([(u, v) for u in range(n_nodes) for v in range(u)], dtype=np.int32)
     return reference.Model(
         [0.1 * rng.normal(size=n_labels) for _ in range(n_nodes)],
@@ -81,7 +81,7 @@ def test_trees_are_exact(n_nodes, kind, seed, new_rng):
 
 
 def make(rng, step="corrective", n_nodes=6):
-    """An engine on a random model with its terms by definition."""
+    """Return an engine for a random model, and the model's terms by definition."""
     plain = reference.random_model(rng, n_nodes, 0.8, most_labels=3)
     model = MRF(*plain.arguments())
     problem = MapProblem(model, tree_cover(n_nodes, model.edges), step == "published")
@@ -90,7 +90,7 @@ def make(rng, step="corrective", n_nodes=6):
 
 
 def read_planes(engine, terms):
-    """Marginals and free term of the dual weights, each code read by its definition."""
+    """Return the mean of the planes with their dual weights, decoding each by definition."""
     exported, problem = engine.state.export(), engine.problem
     y, free, at, position = np.zeros(problem.n_weights), problem.constant, 0, 0
     for t, size in enumerate(exported["size"]):
@@ -112,7 +112,7 @@ def terms_size(problem, t):
 
 
 def dual_value(engine, terms):
-    """f(y) of [SK19], eq. 8: the proximal problem of the planes' mean, and its multipliers."""
+    """Return f(y) of [SK19], eq. 8, at the mean of the planes, and the multipliers."""
     y, free = read_planes(engine, terms)
     moved = engine.weight * terms.project(y)
     at = engine.mu + moved
@@ -120,7 +120,7 @@ def dual_value(engine, terms):
 
 
 def bound_at(engine, terms, multipliers):
-    """h by enumeration."""
+    """Return the bound h of [SK19] by enumeration."""
     values = [
         (free + one @ multipliers).min()
         for free, one in zip(terms.free, terms.indicator, strict=True)
@@ -134,8 +134,8 @@ def test_proximal_problems_are_solved(step, new_rng):
         rng = new_rng(seed)
         engine, terms = make(rng, step, 5)
         for round_ in range(2):
-            centre = terms.project(rng.standard_normal(engine.problem.n_weights))
-            engine.move(centre, 0.05 * (1 + round_))
+            center = terms.project(rng.standard_normal(engine.problem.n_weights))
+            engine.move(center, 0.05 * (1 + round_))
             value, previous = np.inf, None
             for _ in range(30):
                 engine.iterate(np.inf)
@@ -147,7 +147,7 @@ def test_proximal_problems_are_solved(step, new_rng):
             bound = bound_at(engine, terms, at)
             assert engine.problem.bound(engine.multipliers) == pytest.approx(bound, abs=1e-10)
             primal = bound - moved @ moved / (2 * engine.weight)
-            # No point of the proximal problem is above `value`, and this one is near it.
+            # `value` is an upper bound on the proximal problem, and `primal` is close to it.
             assert -1e-10 <= value - primal <= (1e-6 if step in STEPS[1:4] else 1e-2)
             promised, disagreed = engine.gap_quantities(engine.multipliers, bound)
             assert promised == pytest.approx(value - primal, abs=1e-10)
@@ -205,9 +205,9 @@ def test_weights_of_the_proximal_term(rng):
         for c in (None, 0.1, "paper")
     )
     assert small.lower_bound == pytest.approx(default.lower_bound, abs=1e-5)
-    # So far beyond these costs it is slow, but never wrong.
+    # This weight is far too large for these costs: convergence is slow, but bounds are valid.
     assert paper.history["lower_bound"][0] < paper.lower_bound <= default.lower_bound + 1e-7
-    # The default is without a unit.
+    # The default is relative to the scale of the costs.
     scaled = MRF(
         1e6 * model.node_costs.reshape(25, 3),
         model.edges,

@@ -98,7 +98,7 @@ def test_no_labeling_has_more_energy_than_the_ceiling(
         assert energy == np.inf or energy <= ceiling + 1e-9
 
 
-def uncolourable():
+def uncolorable():
     """Return an infeasible model: two colors for the nodes of a triangle and of a path to it."""
     edges = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4)]
     table = np.array([[np.inf, 0.0], [0.0, np.inf]])
@@ -106,13 +106,14 @@ def uncolourable():
 
 
 def test_a_relaxation_that_is_feasible_ends_without_a_labeling(monkeypatch):
-    # One half of each colour is in the local polytope: no bound shows what is wrong, a search does.
-    assert map_mrf(uncolourable(), "fwmap").status == "INFEASIBLE"
+    # Marginals of one half for each color are in the local polytope, so no bound proves that the
+    # model is infeasible; only the search does.
+    assert map_mrf(uncolorable(), "fwmap").status == "INFEASIBLE"
     monkeypatch.setattr("sstruct.inference._methods.map_mrf.find_feasible", lambda *_: True)
-    result = map_mrf(uncolourable(), "fwmap")
+    result = map_mrf(uncolorable(), "fwmap")
     assert result.energy == np.inf
     assert result.status in ("UNPROVEN", "STALLED", "MAX_ITER")
-    assert map_mrf(uncolourable(), "exact").status == "INFEASIBLE"
+    assert map_mrf(uncolorable(), "exact").status == "INFEASIBLE"
 
 
 def ladder():
@@ -150,14 +151,14 @@ def test_an_integer_program_keeps_its_time(rng):
     model = grid(12, 6, rng)
     begin = time.monotonic()
     result = map_mrf(model, "exact", max_time=1e-6)
-    # Not even begun: building it took longer.
+    # The time limit is reached before HiGHS starts.
     assert result.status == "TIME_LIMIT"
     assert -np.inf < result.lower_bound <= result.energy < np.inf
     assert time.monotonic() - begin < 60
 
 
 @pytest.mark.parametrize("method", ["trws", "bp", "fwmap"])
-def test_no_two_neighbors_can_be_bettered_at_the_end(method, new_rng):
+def test_no_change_of_two_neighbors_lowers_the_energy(method, new_rng):
     for seed in range(20):
         plain = reference.random_model(new_rng(seed), 7, 0.9, "real", most_labels=3)
         labels = map_mrf(MRF(*plain.arguments()), method, max_iter=1, tol=0).labels

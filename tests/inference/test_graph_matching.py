@@ -56,13 +56,14 @@ def test_matchings_and_bounds(n_left, n_right, density, seed, new_rng):
 
 
 def relaxation(unary, pairwise):
-    """The local polytope of the pairwise costs, whose node marginals are a fractional matching.
+    """Minimize over the local polytope with node marginals that are a fractional matching.
 
-    All pairs of left nodes must have costs, or more would be forbidden here than need be.
+    All pairs of left nodes must have costs, since the tables of other pairs, which only forbid
+    equal right nodes, would tighten this relaxation.
     """
     model = matching_model(unary, pairwise)
     mrf, n = model.mrf, len(model.mrf.node_costs)
-    costs, rows, sums = [mrf.node_costs], [], []
+    costs, rows = [mrf.node_costs], []
     at = n
     for e, (u, v) in enumerate(mrf.edges):
         table = mrf.edge_cost(e)

@@ -179,7 +179,7 @@ def test_bounds_stay_below_the_linear_program(new_rng):
 
 
 def least_marginals(pairs):
-    """Minimum of the linear program over the marginals of a model without factors."""
+    """Return the minimum of the linear program over the marginals of a model without factors."""
     lifted = reference.Model(
         [pairs.node_cost(v) for v in range(pairs.n_nodes)],
         pairs.edges,
@@ -469,18 +469,18 @@ def test_a_model_that_allows_nothing():
 
 @pytest.mark.parametrize("method", ["trws", "bp", "fwmap"])
 def test_max_iter_limits_all_stages(rng, method):
-    # Pairs that contradict one another: a gap is left.
+    # The pairs contradict one another, so a gap remains.
     edges = [[u, v] for u in range(10) for v in range(u)]
     tables = [w * np.eye(2) for w in rng.choice([-1.0, 1.0], len(edges))]
     result = map_mrf(MRF(rng.random((10, 2)), edges, tables), method, max_iter=2)
     assert result.gap > 0.1
-    # At the start, two iterations of each method (before FWMAP TRW-S, after it BP), the end.
+    # Entries: the start, two iterations of each stage (FWMAP runs TRW-S first, BP last), the end.
     most = {"bp": 1, "trws": 2, "fwmap": 3}[method]
     assert len(result.history["seconds"]) <= 2 * most + 2
 
 
 def complete_graph(n_nodes, n_labels, rng):
-    """A model that is hard for integer programs."""
+    """Return a random complete graph, which is hard to solve exactly."""
     edges = np.column_stack(np.triu_indices(n_nodes, 1))
     return MRF(
         rng.standard_normal((n_nodes, n_labels)), edges,
@@ -515,7 +515,7 @@ def test_highs_finds_the_same_in_another_process(rng, monkeypatch):
         here.status, here.energy, here.lower_bound
     )  # fmt: skip
     np.testing.assert_array_equal(apart.labels, here.labels)
-    # Where no process can be started, it runs here; one that dies is an error.
+    # HiGHS runs in this process if no other can be started; a process that dies is an error.
     monkeypatch.setattr(separate_process.spawn, "get_executable", lambda: "/nowhere/python")
     assert map_mrf(model, "exact").energy == here.energy
     monkeypatch.undo()

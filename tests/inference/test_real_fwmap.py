@@ -25,7 +25,7 @@ def test_bounds_are_above_those_of_messages(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", parameters("gm_libmpopt"))
 def test_steps_without_gain_are_shortened(name):
-    # Steps without a gain are shortened; otherwise the bound would stop at -95.365.
+    # With longer steps, the bound would stop at -95.365.
     model = matching_model(*read_dd(FOLDER / name)).mrf
     result = map_mrf(model, "fwmap", max_iter=5000, random_state=0)
     assert result.lower_bound > -95.3

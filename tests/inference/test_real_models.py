@@ -1,6 +1,6 @@
 """TRW-S on published models: bounds are at most the references, and equal if tight.
 
-References (reference.json) are to six digits after the point.
+The references in reference.json have six digits after the decimal point.
 """
 
 import functools

@@ -15,7 +15,7 @@ FORMATS = {"csr": sparse.csr_matrix, "csc": sparse.csc_array, "coo": sparse.coo_
 
 
 def stored_scores(rng, L, K, density, ties):
-    """Integer scores, so that sums are exact, and the same transitions sparse and with -inf."""
+    """Return integer scores, whose sums are exact, and transitions, sparse and dense with -inf."""
     high = 1 if ties else 10**6
     node = rng.integers(-high, high + 1, (L, K)).astype(float)
     node[rng.random(node.shape) < 0.1] = -np.inf
@@ -180,7 +180,7 @@ def test_invalid_arguments(given, message):
 
 
 def numpy_viterbi(node, edge):
-    """The recursion, with the lowest label for ties."""
+    """Return the best labels by the Viterbi recursion, the lowest labels in ties."""
     score, back = node[0], []
     for row in node[1:]:
         total = score[:, None] + edge

@@ -59,7 +59,7 @@ def test_without_lag_equals_viterbi(new_rng, L, K, ties, stored, key):
 
 
 def survivors(node, edge):
-    """The best labeling that ends in each label, or None if it is forbidden."""
+    """Return the best labeling that ends in each label, or None if it is forbidden."""
     K, out = node.shape[1], []
     for k in range(K):
         end = np.where(np.arange(K) == k, 0, -np.inf)

@@ -29,7 +29,7 @@ def spin_glass(n, rng):
 @pytest.mark.parametrize("seed", range(12))
 def test_results_equal_enumeration(seed):
     wrong, statuses = check(seed, [("toulbar2", "any")])
-    # That no labeling is allowed is not proven.
+    # toulbar2 does not prove that a model is infeasible.
     wrong = [row for row in wrong if row[-1] != "infeasible"]
     assert not wrong
     assert {status for _, _, status in statuses} <= {"PROVEN", "INFEASIBLE", "STALLED"}

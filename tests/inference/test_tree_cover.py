@@ -13,7 +13,7 @@ from sstruct.inference._model.tree_cover import tree_cover
 
 
 def arboricity(n_nodes, edges):
-    """Nash-Williams: the most edges among some nodes, over their number less one, rounded up."""
+    """Return the largest ceil(n_edges / (n_nodes - 1)) of a subgraph, by Nash-Williams."""
     most = 0
     for size in range(2, n_nodes + 1):
         for nodes in combinations(range(n_nodes), size):
@@ -23,7 +23,7 @@ def arboricity(n_nodes, edges):
 
 
 def check(cover, n_nodes, edges):
-    """Every edge is once in a tree; every tree is one, listed from its root; no forest is short."""
+    """Check that each edge is in one tree, and that trees are listed from their roots."""
     assert sorted(cover.edge[cover.edge >= 0].tolist()) == list(range(len(edges)))
     copies = np.zeros(n_nodes, dtype=int)
     for t in range(cover.n_trees):
@@ -63,7 +63,7 @@ def test_covers_are_minimal(n_nodes, density, seed, new_rng):
 @settings(max_examples=40)
 @given(n_nodes=st.integers(2, 8), seed=st.integers(0, 10**6))
 def test_exchanges_find_the_arboricity(n_nodes, seed, new_rng):
-    # From one forest on, and in any order: edges that find no place by themselves.
+    # With fewer forests at the start, some edges fit only after exchanges.
     edges = random_graph(new_rng(seed), n_nodes, 0.8)
     least = arboricity(n_nodes, edges)
     for first in range(1, least + 1):
@@ -90,7 +90,7 @@ def test_elimination_takes_least_degrees(n_nodes, density, seed, new_rng):
 
 
 def test_a_dense_part_of_a_sparse_graph(rng):
-    # The whole has fewer edges a node than the clique: the search must find that out.
+    # The whole graph has fewer edges per node than the clique, which determines the cover.
     clique = np.array(list(combinations(range(7), 2)))
     path = np.stack([np.arange(6, 40), np.arange(7, 41)], axis=1)
     names = rng.permutation(41)

@@ -69,7 +69,8 @@ def test_terms_that_contradict_each_other():
     costs = np.array([0.0, np.inf])
     terms = [Table([0], costs), Table([0], costs[::-1].copy())]
     result = map_mrf(chain(), terms=terms, max_iter=30)
-    # Bounds grow without limit, but what terms cost is not known to have one either.
+    # The bounds grow without limit, but the costs of user-defined terms are not known to be
+    # bounded, so this proves nothing.
     assert result.status in ("MAX_ITER", "STALLED")
     assert result.energy == result.gap == np.inf
     assert 3 < result.lower_bound < np.inf

@@ -60,8 +60,8 @@ def looped(image, segments, features, mask):
             v = node_of.get(other, u)
             if u != v:
                 borders[min(u, v), max(u, v)] += 1
-    edges, colours = sorted(borders), means(image)
-    square = [((colours[u] - colours[v]) ** 2).sum() for u, v in edges]
+    edges, colors = sorted(borders), means(image)
+    square = [((colors[u] - colors[v]) ** 2).sum() for u, v in edges]
     mean, mean_border = np.mean(square or [0]), np.mean(list(borders.values()) or [1])
     assume(mean == 0 or mean > 1e-20)  # otherwise contrasts are those of rounding errors
     edge_features = []
@@ -69,7 +69,7 @@ def looped(image, segments, features, mask):
         length = borders[edge] / mean_border
         likeness = np.exp(-distance / (2 * mean)) if mean > 0 else 1.0
         edge_features.append((length, length * likeness))
-    nodes = colours if features is None else means(features)
+    nodes = colors if features is None else means(features)
     return nodes, edges, edge_features, [len(own) for own in pixels]
 
 
