@@ -25,8 +25,6 @@ from tests.registry import dense_or_sparse_rows as rows
 TAGS = np.array(["B-a", "I-a", "O", "B-b"])
 
 
-
-
 def _chain(rng):
     K = 3
     shared = rng.random() < 0.5

@@ -34,8 +34,8 @@ def kernel(model, **parameters):
 
 
 def bound_of(model, X, y, completed):
-    """Return the least objective of a fit to completed labels, whose hidden ones have no loss."""
-    # A node of weight 0 counts in no loss, as a hidden one. Some sequences have no label.
+    """Return the objective of a fit to completed labels, in which hidden ones have no loss."""
+    # Nodes of weight 0 have no loss; sequences without a known label are left out.
     some = [i for i, labels in enumerate(y) if (labels != HIDDEN).any()]
     weights = [(y[i] != HIDDEN).astype(float) for i in some]
     plain = quietly(clone(model).fit, [X[i] for i in some], [completed[i] for i in some], weights)
@@ -69,9 +69,9 @@ def test_the_first_round_is_a_fit_to_its_completion(data, init):
     assert abs(other.history_["bound"][0] / bound - 1) > 1e-4
 
 
-def test_the_objective_is_that_of_enumeration_and_never_rises(rng):
+def test_the_objective_equals_enumeration_and_never_increases(rng):
     X = [rng.normal(size=(rng.integers(2, 5), 2)) for _ in range(12)]
-    full = [(x[:, 0] * x[:, 1] > 0).astype(int) for x in X]  # a kernel's labels, no linear model's
+    full = [(x[:, 0] * x[:, 1] > 0).astype(int) for x in X]  # not linearly separable
     y = [np.where(rng.random(len(labels)) < 0.5, HIDDEN, labels) for labels in full]
     model = chain(lam=0.05, pairwise_scale=1, tol=1e-4, max_iter=10_000)
 
@@ -82,7 +82,7 @@ def test_the_objective_is_that_of_enumeration_and_never_rises(rng):
     check_rounds(latent, X, y, labelings, [i for i in range(12) if (y[i] != HIDDEN).any()])
 
 
-def test_it_stays_as_it_was(data):
+def test_init_is_not_modified(data):
     init = kernel(chain())
     latent = LatentSSVM(chain(), init=init, tol=0.1).fit(*hidden(data))
     assert latent.init is init
@@ -111,7 +111,7 @@ def test_samples_of_weight_zero_are_left_out(data):
     np.testing.assert_allclose(some, rest, atol=1e-9)  # up to rounding
 
 
-def test_states_begin_with_its_labels(data):
+def test_init_with_several_states_per_label(data):
     latent = LatentSSVM(chain(), states_per_label=2, max_rounds=1, random_state=0)
     own = quietly(latent.fit, *hidden(data)).history_["bound"][0]
     latent.set_params(init=kernel(chain(lam=0.001)))
@@ -168,7 +168,7 @@ def test_other_structures(rng):
     own = quietly(LatentSSVM(tree, max_rounds=1).fit, X, y)
     latent = LatentSSVM(tree, init=make_pipeline(FunctionTransformer(squares), tree), max_rounds=1)
     assert quietly(latent.fit, X, y).history_["bound"][0] != own.history_["bound"][0]
-    # It completes parts with candidates that the estimator does not have.
+    # init completes parts with candidates that the estimator does not have.
     with pytest.raises(ValueError, match="is invalid for estimator: labels must be"):
         LatentSSVM(tree, init=make_pipeline(FunctionTransformer(negatives), tree)).fit(X, y)
     rows = rng.normal(size=(60, 2))
@@ -195,11 +195,11 @@ MASK[0, 3] = False
 
 
 def never(X):
-    raise AssertionError("X was transformed before all was checked")
+    raise AssertionError("X was transformed before the validation ended")
 
 
-def unread(model):
-    """Return a pipeline that is not to be fitted."""
+def unfittable(model):
+    """Return a pipeline whose fit fails, for errors that are raised before init is fitted."""
     return make_pipeline(FunctionTransformer(never), model)
 
 
@@ -212,14 +212,14 @@ def unread(model):
         (chain(), ChainSSVM, TypeError, "init must be an estimator"),
         (chain(), Pipeline([]), TypeError, "init must be an estimator"),
         (chain(), chain(lam=-1), ValueError, "init: lam must be finite and above 0"),
-        (chain(), unread(chain(lam=-1)), ValueError, "init: lam must be finite"),
+        (chain(), unfittable(chain(lam=-1)), ValueError, "init: lam must be finite"),
         (chain(), LatentSSVM(chain(), tol=-1), ValueError, "init: tol must be at least 0"),
         (chain(), LatentSSVM(chain(), init=3), TypeError, "init: init must be an estimator"),
         (chain(), LatentSSVM(chain(), init=chain(lam=-1)), ValueError, "init: init: lam must be"),
         (chain(), MulticlassSSVM(), TypeError, "init: LatentSSVM has no hidden labels for Multi"),
         (chain(), ChainSSVM(), ValueError, "ChainSSVM has 0 hidden labels .* ignore_label"),
         (chain(), GraphCRFSSVM(ignore_label=-1), ValueError, "init: X must be a list of graphs"),
-        (chain(loss=np.ones((9, 9))), unread(chain()), ValueError, r"^loss has shape \(9, 9\)"),
+        (chain(loss=np.ones((9, 9))), unfittable(chain()), ValueError, r"^loss has shape \(9, 9\)"),
         (chain(), StructuredSVM(None), TypeError, "StructuredSVM does not support init and"),
         (
             chain(),

@@ -1,4 +1,4 @@
-"""LatentSSVM: agreement with plain fits, starts, parameters, files."""
+"""LatentSSVM without hidden labels equals a plain fit."""
 
 import warnings
 

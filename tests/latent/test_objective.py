@@ -17,7 +17,7 @@ HIDDEN = -1
 
 
 def rounds(latent, X, y, sample_weight=None, most=8):
-    """Yield models after 1, 2, ... rounds, in the state in which `latent` was after each."""
+    """Yield `latent`, fitted with 1, 2, ... rounds, until it converges."""
     for n_rounds in range(1, most + 1):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -28,7 +28,7 @@ def rounds(latent, X, y, sample_weight=None, most=8):
 
 
 def latent_objective(model, samples, weights, lam):
-    """J at the model's weights: `samples` are lists of (score, loss, whether h of the truth)."""
+    """Return the latent objective; `samples` are lists of (score, loss, agrees with the truth)."""
     hinges = [
         max(score + loss for score, loss, _ in labelings)
         - max(score for score, _, is_true in labelings if is_true)
@@ -38,7 +38,7 @@ def latent_objective(model, samples, weights, lam):
 
 
 def check_rounds(latent, X, y, labelings, used, weights=None):
-    """Compare the objective after each round with enumeration; it never rises.
+    """Compare the objective after each round with enumeration; check that it never increases.
 
     labelings : function of a model and a sample's number, for `latent_objective`
     used : numbers of the samples with a known label
@@ -55,7 +55,7 @@ def check_rounds(latent, X, y, labelings, used, weights=None):
 
 
 def chain_labelings(model, x, labels, costs, n_states=1):
-    """All labelings of a chain by states: score, loss of known labels, whether they agree."""
+    """Yield (score, loss of known labels, whether they agree) of all labelings of a chain."""
     known = np.flatnonzero(labels != HIDDEN)
     node = x @ model.coef_.T + model.intercept_
     node[0] += model.start_coef_
@@ -102,7 +102,7 @@ def test_chains(n_states, seed, least):
     latent = LatentSSVM(chain, states_per_label=n_states, tol=1e-4, random_state=0)
 
     def labelings(model, i):
-        share = costs / (y[i] != HIDDEN).sum()  # a cost matrix is a share of nodes
+        share = costs / (y[i] != HIDDEN).sum()  # the loss is a mean over labeled nodes
         return chain_labelings(model, X[i], y[i], share, n_states)
 
     used = [i for i in range(len(X)) if (y[i] != HIDDEN).any()]
@@ -117,7 +117,7 @@ def test_chains(n_states, seed, least):
 
 
 def set_labelings(model, x, known, full):
-    """All sets of labels of a row: score, loss of known labels, whether they agree."""
+    """Yield (score, loss of known labels, whether they agree) of all sets of labels of a row."""
     at = known >= 0
     node = model.coef_ @ x + model.intercept_
     for labels in itertools.product((0, 1), repeat=len(known)):
@@ -156,7 +156,7 @@ def test_label_sets(seed, pairwise, edges):
 
 
 def graph_labelings(model, graph, labels, pairwise, n_states=1):
-    """All labelings of a graph by states: score, loss of known labels, whether they agree."""
+    """Yield (score, loss of known labels, whether they agree) of all labelings of a graph."""
     x, edges, features = (*graph, None)[:3]
     known, K = np.flatnonzero(labels != HIDDEN), len(model.classes_)
     for states in itertools.product(range(K), repeat=len(x)):
@@ -185,7 +185,7 @@ def partly_labeled_graphs(rng, forest):
     [("potts", 1, 0), ("contrast", 1, 1), ("directed", 1, 0), ("full", 2, 1), ("potts", 2, 2)],
 )
 def test_graphs(pairwise, n_states, seed):
-    # Exact: cuts of two labels that attract each other, and forests.
+    # Decoding is exact for two labels with attractive edges (cuts), and for forests.
     forest = pairwise in ("directed", "full") or n_states > 1
     X, y = partly_labeled_graphs(np.random.default_rng(seed), forest)
     graph = GraphCRFSSVM(lam=0.1, pairwise=pairwise, tol=1e-4, max_iter=10_000, random_state=0)
@@ -214,7 +214,7 @@ def test_images():
 
 
 def tree_labelings(model, sample, truth, loss):
-    """All states of a tree's parts: score, loss of known parts, whether they agree."""
+    """Yield (score, loss of known parts, whether they agree) of all states of a tree."""
     x, places = listed(sample)
     known = np.flatnonzero(truth >= 0)
     for states in itertools.product(*(range(len(part)) for part in x)):

@@ -65,7 +65,7 @@ def model(oracle, **parameters):
 
 
 @pytest.mark.parametrize("form", [np.ravel, sparse.csr_array], ids=["dense", "sparse"])
-def test_the_objective_is_that_of_enumeration(form):
+def test_the_objective_equals_enumeration(form):
     (X, y), oracle, last = data(), Chains(form), np.inf
     for fit in rounds(LatentSSVM(model(oracle)), X, y, most=4):
         w, samples = fit.estimator_.w_, []
@@ -91,12 +91,12 @@ def test_results_agree_with_chains():
     own = LatentSSVM(model(Chains(), tol=1e-6, max_iter=10_000), tol=1e-6).fit(X, y)
     chain = LatentSSVM(plain, tol=1e-6).fit(X, labels)
     found = [labels for labels, _ in own.predict(X)]
-    # Both are local minima, from other starts.
+    # Both fits end at local minima, from different starts.
     assert own.objective_ == pytest.approx(chain.objective_, rel=0.1)
     assert np.mean(np.concatenate(found) == np.concatenate(list(chain.predict(X)))) > 0.8
 
 
-def test_with_all_known_it_is_the_plain_fit():
+def test_without_hidden_labels_it_is_the_plain_fit():
     X, y = data()
     y = [(np.abs(labels), np.abs(labels)) for _, labels in y]
     latent = LatentSSVM(model(Chains())).fit(X, y)

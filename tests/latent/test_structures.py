@@ -65,7 +65,7 @@ def test_masks_hold_for_completions(data, n_states):
 
 
 @pytest.mark.parametrize("solver", ["bcfw", "gdmm", "fw", "ssg", "cutting-plane"])
-def test_every_solver_takes_part(data, solver):
+def test_no_solver_increases_the_objective(data, solver):
     X, _, partly = data
     latent = LatentSSVM(chain(lam=0.1, solver=solver, max_iter=20), max_rounds=3)
     quietly(latent.fit, X[:20], partly[:20])
@@ -92,7 +92,7 @@ def test_forms_of_label_sets(rng, edges, rescaling):
         [[None if h else int(v) for h, v in zip(*row)] for row in zip(hidden, Y)],
     ):
         found.append(np.asarray(quietly(latent.fit, X, form).predict(X)))
-        if isinstance(edges, str):  # in a hierarchy, more labels are known
+        if isinstance(edges, str):  # in a hierarchy, other labels imply some hidden ones
             assert latent.n_hidden_ == hidden[~hidden.all(axis=1)].sum()
         assert np.array_equal(found[0], found[-1])
     assert np.array_equal(
@@ -141,7 +141,7 @@ def test_rows_of_which_nothing_is_known_do_not_train(rng, edges, weighted):
     plain = model.fit(X[rest], Y[rest])
     assert latent.objective_ == pytest.approx(plain.objective_, rel=0.02)
     assert np.mean(latent.predict(X) == plain.predict(X)) > 0.95
-    # An unknown row of weight 0 is no different.
+    # This also holds for a row of weight 0.
     weights = np.where(np.arange(40) == 0, 0.0, 1.0)
     partly[1:5] = Y[1:5]
     assert LatentSSVM(model).fit(X, partly, weights).n_hidden_ == 0

@@ -62,7 +62,7 @@ def test_weights_have_the_documented_formulas():
     assert accuracy == pytest.approx((2 * 2 + 0.5 * 1 + 3) / (2 * 3 + 0.5 * 1 + 5))
     whole = metrics.sequence_accuracy_score(Y_TRUE, Y_PRED, sample_weight=weights)
     assert whole == pytest.approx(0.5 / 3.5)
-    # Weight k is k copies, weight 0 absence.
+    # A sample of weight k counts as k samples.
     twice = [[Y_TRUE[i] for i in (0, 0, 2)], [Y_PRED[i] for i in (0, 0, 2)]]
     for score in (metrics.flat_accuracy_score, metrics.sequence_accuracy_score):
         assert score(Y_TRUE, Y_PRED, sample_weight=[2, 0, 1]) == pytest.approx(score(*twice))
@@ -244,7 +244,7 @@ def test_inconsistent_lengths(score):
 
 
 class Constant(BaseEstimator):
-    """Labels every node with the first label it saw."""
+    """Predict the first training label for all nodes."""
 
     def fit(self, X, y):
         self.label_ = y[0][0]

@@ -66,7 +66,7 @@ def test_the_calibration_error_is_that_of_the_calibration_curve(strategy, n_bins
 
 
 @pytest.mark.parametrize("metric", OF_PROBABILITIES)
-def test_weights_are_copies_and_ignored_labels_are_absent(metric):
+def test_weights_equal_repeated_samples_and_ignored_labels_do_not_count(metric):
     y, _, p, weights = drawn(2)
     found = metric(y, p, labels=LABELS, sample_weight=weights)
     rows = np.repeat(np.arange(8), weights)
@@ -235,7 +235,7 @@ def test_the_curve_equals_its_definition(case):
                 span_threshold(y, found, **options)
 
 
-def test_weights_of_spans_are_copies():
+def test_weights_of_spans_equal_repeated_samples():
     y = [["B-a", "O"], ["O", "B-a"], ["B-b", "B-a"]]
     found = [[(0, 1, "a", 0.9)], [(0, 1, "a", 0.5)], [(0, 1, "b", 0.3), (1, 2, "b", 0.6)]]
     weights = [1, 0, 3]

@@ -14,13 +14,13 @@ FRAMES = st.lists(st.tuples(*[st.sampled_from("abc-")] * 2), min_size=1, max_siz
 
 
 def segments(labels):
-    """Segments as sets of frames with a label; the label "-" is the background."""
+    """Return segments as sets of frames with a label; the label "-" is the background."""
     found = [[*run] for _, run in groupby(range(len(labels)), key=lambda t: labels[t])]
     return [(set(run), labels[run[0]]) for run in found if labels[run[0]] != "-"]
 
 
 def counted(true, found, iou):
-    """Numbers of correct, predicted and true segments."""
+    """Return the numbers of correct, predicted and true segments."""
     true, found = segments(true), segments(found)
     free, right = [True] * len(true), 0
     for frames, label in found:
@@ -35,7 +35,7 @@ def counted(true, found, iou):
 
 
 def distance(a, b):
-    """The Levenshtein distance by its recursion."""
+    """Return the Levenshtein distance by its recursion."""
 
     @cache
     def between(i, j):

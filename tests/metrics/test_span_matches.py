@@ -41,7 +41,7 @@ def slow_counts(true, found, matching):
             if (matching == "type" or set(range(*other[:2])) == places)
             and (matching in ("exact", "partial") or other[2] == span[2])
         ]
-        # The sort is stable: the first one of several.
+        # Since the sort is stable, the first of equally close spans is matched.
         right.sort(key=lambda other: sum(abs(other[k] - span[k]) for k in (0, 1)))
         if near:
             counts["correct" if right else "partial" if matching == "partial" else "incorrect"] += 1
@@ -78,7 +78,8 @@ def test_strict_matches_have_the_f1_score_of_spans(pairs):
 @pytest.mark.parametrize(
     "true, found, strict, exact, partial, kind",
     [
-        # The six scenarios of SemEval-2013: both right, only one, wrong type, bounds, both.
+        # The six scenarios of SemEval-2013: correct, spurious, missed, wrong type, wrong bounds,
+        # wrong bounds and type.
         ("B-x I-x", "B-x I-x", (1, 0, 0, 0, 0), (1, 0, 0, 0, 0), (1, 0, 0, 0, 0), (1, 0, 0, 0, 0)),
         ("O O", "O B-x", (0, 0, 0, 0, 1), (0, 0, 0, 0, 1), (0, 0, 0, 0, 1), (0, 0, 0, 0, 1)),
         ("O B-x", "O O", (0, 0, 0, 1, 0), (0, 0, 0, 1, 0), (0, 0, 0, 1, 0), (0, 0, 0, 1, 0)),

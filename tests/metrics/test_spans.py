@@ -29,7 +29,7 @@ def labels(scheme):
 
 @st.composite
 def given_spans(draw, kinds=KINDS):
-    """Spans in a sequence, and the length of the sequence."""
+    """Draw spans in a sequence, and the length of the sequence."""
     spans, t = [], 0
     for gap, length, kind in draw(
         st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), st.sampled_from(kinds)))
@@ -40,7 +40,7 @@ def given_spans(draw, kinds=KINDS):
 
 
 def starts(scheme, before, now):
-    """Whether a span starts at a label, as in the two functions of conlleval."""
+    """Return whether a span starts at the label `now`, as in conlleval."""
     letter, _, kind = now.partition("-")
     last, _, last_kind = before.partition("-")
     return letter != "O" and (

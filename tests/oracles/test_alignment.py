@@ -15,7 +15,7 @@ from tests.reference import alignments
 
 @pytest.mark.parametrize("method", ["global", "local"])
 def test_equals_enumeration(rng, method):
-    """1,000 cases with ties, forbidden pairs, empty sequences and known rows."""
+    """Compare 1,000 cases with ties, forbidden pairs, empty sequences and known rows."""
     local = method == "local"
     n_impossible = n_empty = n_ties = n_known = 0
     for case in range(1000):
@@ -81,7 +81,7 @@ def test_local_alignments_of_negative_scores_are_empty():
 
 
 def test_long_sequences_have_affine_gaps(rng):
-    """A sequence and a copy without some parts, whose gaps are found."""
+    """Align a sequence with a copy from which two parts are removed."""
     first = rng.integers(0, 1000, 3000)
     is_kept = np.ones(len(first), dtype=bool)
     is_kept[500:700] = is_kept[2000:2001] = False

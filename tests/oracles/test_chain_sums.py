@@ -11,7 +11,7 @@ from sstruct.inference import max_marginals
 
 
 def enumerated(node, edge, scale):
-    """All labelings with their scaled scores."""
+    """Return all labelings and their scaled scores."""
     L, K = node.shape
     tables = edge if edge.ndim == 3 else np.broadcast_to(edge, (max(L - 1, 0), K, K))
     codes = np.array(list(itertools.product(range(K), repeat=L)))
@@ -22,7 +22,7 @@ def enumerated(node, edge, scale):
 
 
 def problem(seed):
-    """A random chain: one table of transitions or many, forbidden entries, sizes up to 1e3."""
+    """Return a random chain and a scale; some have forbidden entries or scores of about 1e3."""
     rng = np.random.default_rng(seed)
     L, K = int(rng.integers(1, 6)), int(rng.integers(1, 6))
     size = rng.choice([0.0, 1.0, 20.0, 1000.0])
@@ -68,7 +68,8 @@ def test_labels_that_only_forced_transitions_reach_are_not_lost():
 @pytest.mark.parametrize("L", [3, 4, 5])
 @pytest.mark.parametrize("many", [False, True])
 def test_only_the_backward_sweep_may_underflow(L, many):
-    # Label 1 never ends. It is likely enough at each position, given the past, but not the future.
+    # Label 1 cannot be left, so its probability is not small given the past, but tiny given the
+    # future.
     node = np.zeros((L, 2))
     node[:, 1] = -150
     edge = np.array([[0.5, 0.2], [-np.inf, 0.3]])
@@ -111,7 +112,7 @@ def test_a_million_nodes():
     L, K = 1_000_000, 2
     node, edge = rng.standard_normal((L, K)), rng.standard_normal((K, K))
     value, marginals, _ = chain_sums(node, edge)
-    # The partition function of a product of matrices, from the other end.
+    # The log partition function of the last 2,001 nodes, by the backward recursion.
     rest, total = np.zeros(K), 0.0
     for l in range(L - 1, L - 2001, -1):
         rest = logsumexp(edge + node[l] + rest, axis=1)

@@ -98,7 +98,7 @@ def test_nearest_sets(new_rng, seed, K):
 def test_many_labels_equal_highs(rng, n_edges):
     K = 200
     for _ in range(3):
-        # Constraints that a random set satisfies, so that there is one.
+        # Only constraints that a random set satisfies, so that they are feasible.
         y = (rng.random(K) < 0.25).astype(int)
         rows = label_sets.random_constraints(rng, K, 400)
         rows = rows[[label_sets.satisfies(y, row[np.newaxis]) for row in rows]][:100]
@@ -115,7 +115,7 @@ def test_many_labels_equal_highs(rng, n_edges):
 
 
 def optimum_of_highs(theta, edges, pair, rows):
-    """The best score, with a variable for each product of two labels."""
+    """Return the best score by HiGHS, with a variable for each product of two labels."""
     K, E = len(theta), len(edges)
     products = np.zeros((3 * E, K + E))
     for e, labels in enumerate(edges):
@@ -135,8 +135,8 @@ def optimum_of_highs(theta, edges, pair, rows):
     return -result.fun
 
 
-def test_a_search_that_reaches_its_limit_bounds_the_score(rng):
-    """Frustrated labels of a dense graph: too many nodes for a proof."""
+def test_a_search_that_reaches_its_limit_is_not_exact(rng):
+    """Decode frustrated labels of a dense graph, which require too many nodes for a proof."""
     K = 60
     edges = label_sets.random_edges(rng, K)
     rows = np.zeros((1, K + 2), dtype=np.int32)

@@ -17,14 +17,14 @@ def total(scores, heads):
 
 @pytest.mark.parametrize(("projective", "single_root"), MODES)
 def test_equals_enumeration(rng, projective, single_root):
-    """1,000 cases with ties, forbidden arcs and labels, and scores with few roots."""
+    """Compare 1,000 cases with ties, forbidden arcs and labels, and high scores of roots."""
     n_impossible = n_unique = 0
     for case in range(1000):
         n = int(rng.integers(1, 6))
         scores = rng.normal(size=(n, n + 1))
         if case % 2:
             scores = rng.integers(-3, 4, (n, n + 1)).astype(float)
-        if case % 3 == 0:  # all trees with few errors have several roots
+        if case % 3 == 0:  # trees with high scores have several roots
             scores[:, 0] += 4
         scores[rng.random(scores.shape) < rng.choice([0, 0.2, 0.5])] = -np.inf
         trees = dependency_trees.every(n, projective, single_root)
@@ -56,7 +56,7 @@ def test_equals_enumeration(rng, projective, single_root):
 
 @pytest.mark.parametrize("projective", [False, True])
 def test_a_single_root_loses_no_digits(rng, projective):
-    """Scores differ by a few rounding errors, and each token could be a root."""
+    """Compare scores that differ by a few rounding errors, if any token may be the root."""
     small = 2.0**-49
     for _ in range(200):
         scores = 1 + small * rng.integers(0, 4, (4, 5))
@@ -69,7 +69,7 @@ def test_a_single_root_loses_no_digits(rng, projective):
 @pytest.mark.parametrize("projective", [False, True])
 @pytest.mark.parametrize("n", [40, 150])
 def test_long_sentences_have_trees(rng, n, projective):
-    """Decoders agree if the best tree is projective; otherwise bounds hold."""
+    """Compare decoders, which agree if the best tree is projective; otherwise, check bounds."""
     scores = rng.normal(size=(n, n + 1))
     heads, value = dependency_tree(scores, projective=projective)
     assert dependency_trees.is_tree(heads)
@@ -86,7 +86,7 @@ def test_long_sentences_have_trees(rng, n, projective):
 
 
 def test_nested_cycles(rng):
-    """Cycles of contracted cycles: pairs of tokens, and pairs of these, prefer each other."""
+    """Decode pairs of tokens, and pairs of pairs, that prefer each other as heads."""
     for _ in range(200):
         n = 5
         scores = rng.integers(0, 3, (n, n + 1)).astype(float)

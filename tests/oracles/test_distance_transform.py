@@ -37,7 +37,7 @@ def check(costs, quadratic, linear, exact):
         np.testing.assert_array_equal(values, every.min(axis=1))
         np.testing.assert_array_equal(places, every.argmin(axis=1))
         return
-    # Rounding is that of the numbers that are added up, not of their sum.
+    # Rounding errors are relative to the summands, not to their sum.
     finite = np.abs(costs[np.isfinite(costs)]).max()
     reach = np.array(costs.shape) - 1
     size = finite + (np.abs(quadratic) * reach**2 + np.abs(linear) * reach).sum()

@@ -23,7 +23,7 @@ def scores_of(rng, shape, kind):
 
 
 def compare(scores, labels, enumerated, kind):
-    """`enumerated`: for each labeling its score and errors."""
+    """Check a table, given the score and the number of errors of each labeling."""
     best = np.full(len(scores), -np.inf)
     for value, count in enumerated.values():
         best[count] = max(best[count], value)
@@ -71,7 +71,7 @@ def test_chains(new_rng, key, K, L, kind, costs, one_table):
 
 
 def test_long_chains_with_many_labels(rng):
-    # Over several padded widths; with no edges the best labeling of d errors is known.
+    # Several padded widths. Without edges, the best labeling with d errors is known.
     for K, L in ((7, 40), (26, 30), (70, 12)):
         node, truth = rng.standard_normal((L, K)), rng.integers(0, K, L)
         errors = (np.arange(K) != truth[:, np.newaxis]).astype(int)

@@ -12,7 +12,7 @@ from tests.reference.energies import energies, energy, minimum
 
 
 def forbid(rng, node, share):
-    """Forbid labels, but not all of a node."""
+    """Forbid some labels, but not all labels of a node."""
     forbidden = rng.random(node.shape) < share
     forbidden[np.arange(len(node)), rng.integers(0, node.shape[1], len(node))] = False
     return np.where(forbidden, np.inf, node)
@@ -71,7 +71,7 @@ def test_moves_never_take_a_forbidden_label(size, kind, whole, share, key, new_r
     assert least - 1e-9 <= value < np.inf
     if K <= 2 and kind != "any":
         assert value == pytest.approx(least, abs=1e-9)
-    # Not above a start, which has to be allowed.
+    # The cost does not exceed that of the start, whose labels must be allowed.
     start = np.where(np.isfinite(node), rng.random(node.shape), np.inf).argmin(axis=1)
     _, value = alpha_expansion(node, edges, weights, distance, labels=start, random_state=0)
     assert value <= energy(start, node, edges, tables) + 1e-9
@@ -129,7 +129,7 @@ def test_infinite_capacities_of_the_terminals(seed, n, new_rng):
     source, sink = n - 2, n - 1
     at_source = (edges == source).any(axis=1) & ~(edges == sink).any(axis=1)
     tied = set(edges[at_source].ravel().tolist()) - {source}
-    # No node with both.
+    # No node has infinite capacities to both terminals.
     at_sink = (edges == sink).any(axis=1) & ~np.isin(edges, [source, *tied]).any(axis=1)
     capacities[at_source | at_sink] = np.inf
     flow, side = maxflow(n, edges, capacities, source, sink)

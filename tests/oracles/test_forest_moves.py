@@ -38,8 +38,8 @@ def test_trees_of_repelling_neighbors_are_decoded_exactly(rng):
             parents = [rng.integers(0, v) for v in range(1, n_nodes)]
             edges = np.array([(p, v + 1) for v, p in enumerate(parents)], dtype=np.int32)
             node, weights, tables, _ = random_costs(rng, n_nodes, 3, edges, 2, True)
-            # Equal labels cost more than any others: where a move meets no such edge, forests are
-            # not tried, and the minimum may be missed.
+            # Equal labels cost most. If no edge had equal labels, forests would not be tried, and
+            # the minimum might be missed.
             weights, tables = np.abs(weights), tables + 20 * np.eye(3)
             full = np.einsum("eg,gab->eab", weights, tables)
             start = np.zeros(n_nodes, dtype=np.int32)
@@ -49,8 +49,8 @@ def test_trees_of_repelling_neighbors_are_decoded_exactly(rng):
 
 
 def test_cycle_that_fusion_moves_cannot_improve(rng):
-    # Neighbors must follow each other 0, 1, 2, 0, ... round a cycle: no single label helps, and
-    # all labels of one node and its neighbors must change at once.
+    # Labels must alternate 0, 1, 2, 0, ... around a cycle, so moves to one label do not help, and
+    # the labels of a node and its neighbors must change at once.
     n = 9
     edges = np.array([(v, (v + 1) % n) for v in range(n)], dtype=np.int32)
     table = 1.0 - np.roll(np.eye(3), 1, axis=1)
@@ -62,7 +62,7 @@ def test_cycle_that_fusion_moves_cannot_improve(rng):
 
 
 def test_the_work_on_large_graphs_is_bounded():
-    # Without a limit, moves of forests alone take twice as much.
+    # Without a limit, the moves of forests require twice this work.
     rng = np.random.default_rng(0)
     height, width, K = 180, 240, 11
     node = np.arange(height * width).reshape(height, width)

@@ -14,7 +14,7 @@ FEW = st.sampled_from([(1, 2), (3, 1), (4, 2), (5, 3), (6, 3), (8, 2)])
 
 
 def random_costs(rng, n_nodes, n_labels, edges, n_features, signs):
-    """Node costs, edge weights (with zeros), tables (0 features: Potts) and the tables of edges."""
+    """Return node costs, edge weights, tables of features (or None: Potts) and tables of edges."""
     node = rng.standard_normal((n_nodes, n_labels))
     shape = (n_features, n_labels, n_labels)
     tables = rng.standard_normal(shape) if n_features else None
@@ -49,7 +49,7 @@ def test_unsupported_models_of_cuts():
         decoder.decode_arrays(node, edges, np.array([[1.0], [-1]]), None, start)
     with pytest.raises(ValueError, match="a cut requires two labels; found 3"):
         decoder.decode_arrays(np.zeros((3, 3)), edges, np.ones((2, 1)), None, start)
-    # And still works.
+    # The decoder can still be used.
     assert decoder.decode_arrays(node, edges, np.ones((2, 1)), None, start)[3]
 
 
@@ -108,7 +108,7 @@ def test_cycles_raise():
 
 @pytest.mark.parametrize("method", ["cut", "expansion", "max-sum"])
 def test_results_do_not_depend_on_earlier_calls(rng, method):
-    # Sizes, kinds and signs in turn: a workspace that is warm answers as a fresh one.
+    # A used workspace returns the same results as a new one, for any sizes, kinds and signs.
     warm, K_most = GraphDecoder(method, 11), 2 if method == "cut" else 5
     for _ in range(150):
         n_nodes, n_labels = int(rng.integers(1, 60)), int(rng.integers(2, K_most + 1))

@@ -65,7 +65,7 @@ def test_labelings_are_close_to_optimal(rng):
 
 def test_a_hub_flips_together_with_all_others():
     # The optimum has label 1 at the hub and alternates between 2 and 1 on the ring. Labelings
-    # between this one and the start, which is all 0, cost more than both.
+    # between the start (all 0) and the optimum cost more than both.
     n = 12
     ring = [(v, v % n + 1) for v in range(1, n + 1)]
     edges = np.array([(0, v) for v in range(1, n + 1)] + ring, dtype=np.int32)

@@ -19,7 +19,9 @@ from tests.reference import mrf as reference
     kind=st.sampled_from(["real", "integer", "forbidding"]),
     seed=st.integers(0, 10**6),
 )
-def test_no_two_labels_of_an_edge_can_be_bettered(n_nodes, density, kind, seed, new_rng):
+def test_no_change_of_both_labels_of_an_edge_lowers_the_energy(
+    n_nodes, density, kind, seed, new_rng
+):
     rng = new_rng(seed)
     plain = reference.random_model(rng, n_nodes, density, kind)
     model = MRF(*plain.arguments())
@@ -32,7 +34,7 @@ def test_no_two_labels_of_an_edge_can_be_bettered(n_nodes, density, kind, seed, 
         for pair in product(range(len(plain.node[u])), range(len(plain.node[v]))):
             other = labels.copy()
             other[[u, v]] = pair
-            if energy < np.inf:  # of forbidden labelings it is the number of terms that counts
+            if energy < np.inf:  # otherwise, the number of forbidden terms is minimized
                 assert reference.energy(plain, other) >= energy - 1e-8
 
 
@@ -47,7 +49,7 @@ def test_rounds_are_limited(rng):
 
 
 def test_exchanges_escape_local_minima_of_single_moves():
-    # Two nodes in each other's place, and no place free.
+    # Each node has the label that the other one should have, and there is no third label.
     table = [[np.inf, 0.0], [0.0, np.inf]]
     model = MRF([[1.0, 0.0], [0.0, 1.0]], [[0, 1]], table)
     packed, labels = PackedMRF(model), np.array([0, 1], dtype=np.int32)

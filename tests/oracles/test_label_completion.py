@@ -40,7 +40,7 @@ def test_few_labels_are_exact(n_labels, density, integer, tables, seed, new_rng)
 
 
 def test_components_are_enumerated_one_by_one(new_rng):
-    # 3 x 12 halves that do not interact: 36 together could not be enumerated.
+    # Three parts of 12 halves do not interact; 36 halves could not be enumerated together.
     rng = new_rng(3)
     parts = [repelling(rng, 12) for _ in range(3)]
     node = np.concatenate([part[0] for part in parts])
@@ -72,7 +72,7 @@ def test_many_labels_are_a_local_maximum_below_the_bound(rng):
 
 
 def test_a_result_that_reaches_the_bound_is_exact():
-    # All labels are half on by a tie: 18 labels in frustrated triangles whose best is the bound.
+    # All 18 labels, in frustrated triangles, are half on, too many to be enumerated.
     triangles = np.arange(18).reshape(6, 3)
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
     joins = np.column_stack([triangles[:-1, 0], triangles[1:, 0]])
@@ -82,7 +82,7 @@ def test_a_result_that_reaches_the_bound_is_exact():
     assert not exact
     assert value == 6 + 5 * 0.5
     assert bound == 9 + 5 * 0.25
-    # Worth 0 alone, none on is as good as any half.
+    # Without node scores, the empty set attains the bound.
     _, value, bound, exact, _ = decode(np.zeros(18), edges, np.r_[np.full(18, -2.0), -np.ones(5)])
     assert (value, bound, exact) == (0.0, 0.0, True)
 

@@ -91,7 +91,7 @@ def test_relaxed_maxima_equal_enumeration_of_halves(new_rng, seed, K, real):
 
 @given(seed=st.integers(0, 2**32), K=st.integers(1, 9), real=st.booleans())
 def test_completed_sets_equal_enumeration(new_rng, seed, K, real):
-    # So few halves are all tried.
+    # Few halves are enumerated, so the result is exact.
     rng = new_rng(seed)
     edges = label_sets.random_edges(rng, K)
     draw = rng.standard_normal if real else lambda size: rng.integers(-4, 5, size).astype(float)
@@ -132,7 +132,7 @@ def test_products_equal_enumeration(new_rng, kind, seed, K, real):
         assert close(found, max(value.max(), 0))
         if found == 0:
             assert as_set(code) == truth
-        # Tables are left over from call to call.
+        # Calls reuse tables of earlier calls.
         again = best_product(one, theta, pair, as_code(truth), loss, offset)
         np.testing.assert_array_equal(again, code)
 
@@ -150,12 +150,12 @@ def test_constrained_maxima_equal_enumeration(new_rng, seed, K, real, above, bel
     losses = np.where(sets, loss[1], loss[0]).sum(axis=1)
     margins = offset + label_sets.score(theta, edges, pair, sets)
     weight = rng.choice([0.0, 0.5, 3.0])
-    # Borders that are hit, with integer scores: slopes of sets themselves, 0 and infinity.
+    # Limits are slopes of sets, 0, 1 or infinity; with integer scores, sets lie on the limits.
     positive = margins > 0
     slopes = [0.0, *(losses[positive] / margins[positive])[:3], 1.0]
     lower, upper = sorted(rng.choice(slopes, 2))
     upper = np.inf if rng.integers(3) == 0 else upper
-    if real and lower > 0:  # rounding decides at borders that are hit
+    if real and lower > 0:  # otherwise, rounding decides for sets on the limits
         lower, upper = lower * 0.999, upper * 1.001
     least, most = lower * margins, np.full(len(sets), np.inf)
     np.multiply(upper, margins, out=most, where=positive)
@@ -173,7 +173,7 @@ def test_constrained_maxima_equal_enumeration(new_rng, seed, K, real, above, bel
 
 
 def test_a_truth_never_has_a_loss(rng):
-    # Costs whose sums round: with lower = 0 excluded the truth must not slip in.
+    # Rounding errors in sums of costs must not give the truth a loss above the limit 0.
     K = 12
     decoder = GrayEnumeration(K, label_sets.random_edges(rng, K))
     truth = rng.integers(0, 2, K)
@@ -223,7 +223,7 @@ ON_COSTS = np.array([[0.0, 0.0], [1.0, 1.0]])
 
 
 def test_large_forests_and_hierarchies(rng):
-    # Errors on every label of a path of 300, of a star, and of labels without edges.
+    # The product is largest if all labels are wrong: of a path, of a star, and without edges.
     K = 300
     path = np.c_[np.arange(K - 1), np.arange(1, K)]
     star = np.c_[np.zeros(K - 1, dtype=int), np.arange(1, K)]

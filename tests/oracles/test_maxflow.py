@@ -15,7 +15,7 @@ from tests.oracles.test_graph_cut import grid_edges
 
 
 def dense(n, edges, capacities):
-    """The capacities as a matrix, tail by head."""
+    """Return the capacities as a matrix, tails by heads."""
     out = np.zeros((n, n), dtype=capacities.dtype)
     np.add.at(out, (edges[:, 0], edges[:, 1]), capacities[:, 0])
     np.add.at(out, (edges[:, 1], edges[:, 0]), capacities[:, 1])
@@ -27,14 +27,14 @@ def cut_value(matrix, side):
 
 
 def random_graph(rng, n, n_edges, high):
-    """Edges, the same pair possibly several times, and integer capacities, many of them 0."""
+    """Return edges, possibly with duplicates, and integer capacities, many of them 0."""
     edges = rng.integers(0, n, (n_edges, 2))
     edges = edges[edges[:, 0] != edges[:, 1]]
     return edges, rng.integers(0, high + 1, edges.shape)
 
 
 def with_terminals(n, edges, capacities, terminal):
-    """The graph that has a source n and a sink n + 1 as nodes."""
+    """Return the graph with the source n and the sink n + 1 as nodes."""
     node = np.arange(n)
     arcs = np.concatenate(
         [edges, np.stack([np.full(n, n), node], 1), np.stack([node, np.full(n, n + 1)], 1)]
@@ -45,7 +45,7 @@ def with_terminals(n, edges, capacities, terminal):
 
 
 def smallest_sink_side(matrix, source, sink):
-    """The nodes from which the sink can be reached in scipy's residual graph."""
+    """Return 1 for nodes from which the sink can be reached in SciPy's residual graph, else 0."""
     flow = maximum_flow(csr_matrix(matrix.astype(np.int32)), source, sink).flow.toarray()
     residual = csr_matrix((matrix - flow > 0).T.astype(np.int8))
     side = np.zeros(len(matrix), dtype=np.int32)
@@ -115,7 +115,7 @@ def test_grid_equals_general_graph_and_scipy(height, width, connectivity, streng
 
 @pytest.mark.parametrize("connectivity", [4, 8])
 def test_large_grids(rng, connectivity):
-    # Trees are deep here, and orphans many: a few seeds of source and sink in a large grid.
+    # With few nodes at the source and the sink, search trees are deep and have many orphans.
     height, width = 41, 37
     n = height * width
     edges = grid_edges(height, width, connectivity)
@@ -165,7 +165,8 @@ def test_one_workspace_for_graphs_of_any_size(rng):
 
 
 def test_source_and_sink_joined_directly():
-    # Through node 1: 2; directly: 7; what leaves the sink or enters the source does not count.
+    # A flow of 2 through node 1, and of 7 directly. Arcs out of the sink or into the source do not
+    # count.
     edges = [[0, 1], [1, 2], [2, 0], [1, 2]]
     flow, side = maxflow(3, edges, [[3, 9], [1, 9], [9, 7], [1, 0]], source=0, sink=2)
     assert flow == 9
@@ -210,7 +211,7 @@ def test_workspace_validates_edges():
 
 @pytest.mark.parametrize("n_sinks", [0, 1, 3])
 def test_few_nodes_at_the_sink(rng, n_sinks):
-    # Then the sink's tree grows alone.
+    # In this case, only the tree of the sink grows.
     for _ in range(30):
         n = int(rng.integers(40, 120))
         edges = np.array([(u, v) for u in range(n) for v in range(u) if rng.random() < 4 / n])
@@ -226,8 +227,8 @@ def test_few_nodes_at_the_sink(rng, n_sinks):
         assert flow == cut_value(matrix, np.r_[side, 0, 1])
 
 
-def test_going_on_from_a_flow_finds_the_sides_of_a_fresh_start(rng):
-    # Integers, so that sides do not hang on rounding; several changes, one after another.
+def test_a_resumed_flow_finds_the_same_sides_as_a_new_one(rng):
+    # Integer capacities, so that sides do not depend on rounding.
     for _ in range(60):
         n = int(rng.integers(1, 12))
         pairs = np.array([(u, v) for u in range(n) for v in range(u)], dtype=np.int32)

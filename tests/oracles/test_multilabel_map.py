@@ -56,7 +56,7 @@ def test_equals_the_decoder_of_trees(rng):
 
 
 def test_scores_far_apart_in_size():
-    # What is fixed first must not drown the scores of the others.
+    # A large score of one label must not cancel the small scores of the others by rounding.
     node = [1e12, 1.0, -2.0]
     labels, value = multilabel_map(node, [[0, 1], [0, 2], [1, 2]], [-0.5, 0.5, 2.0])
     assert labels.tolist() == [1, 1, 1]

@@ -90,7 +90,7 @@ def test_attracting_labels_are_integral(n_labels, density, integer, tables, seed
     code, value, _ = relaxed_maximum(RelaxedLabels(), node, edges, edge_scores)
     assert set(code[:n_labels].tolist()) <= {0, 2}
     assert value == pytest.approx(set_scores(node, edges, edge_scores)[1].max(), abs=1e-10)
-    # Some labels turned over: on is off, so that interactions with the others repel.
+    # Exchange on and off for some labels, so that their interactions with the others repel.
     turned = rng.random(n_labels) < 0.5
     tables = as_tables(edge_scores).copy()
     for e, (u, v) in enumerate(edges):
@@ -134,7 +134,7 @@ def test_a_frustrated_triangle_is_half_on():
     assert code.tolist() == [1, 1, 1, 0b011]
 
 
-def test_interactions_of_rounding_size_are_none():
+def test_interactions_of_rounding_size_are_ignored():
     tables = np.array([[0.1 + 0.2, 0.3, 0.3, 0.3]] * 3)
     assert (interactions(tables) != 0).all()
     edges = np.array([[0, 1], [1, 2], [2, 0]], dtype=np.int32)

@@ -28,7 +28,7 @@ SLOPES = (0.0, 0.05, 0.3, 1.0, 2.0, 7.0, 50.0, np.inf)
 
 
 class Example:
-    """A problem, and h and g as linear functions of the points of the local polytope."""
+    """A problem, with h and g as linear functions of points of the local polytope."""
 
     def __init__(self, rng, n_labels, density, integer, tables):
         scores = random_scores(rng, n_labels, density, integer, tables)
@@ -47,7 +47,7 @@ class Example:
         self.sets = values + self.h_start, np.abs(every - self.truth) @ self.weights
 
     def search(self, *angle):
-        """The mixture's value of h and g, checked against its code and bounds."""
+        """Return h and g of the best mixture, after checks of its code and its bounds."""
         found = search_polygon(RelaxedPolygon(), *self.problem, angle or None)
         if found is None:
             return None
@@ -80,7 +80,7 @@ class Example:
         return h, g
 
     def constrained(self, loss_weight, lower, upper):
-        """The maximum of h + loss_weight g in an angle, by the linear program."""
+        """Return the maximum of h + loss_weight g in an angle, by the linear program."""
         rows = np.array([lower * self.h - self.g, self.g - upper * self.h, -self.h])
         ends = [self.g_start - lower * self.h_start, upper * self.h_start - self.g_start]
         best = self.polytope.maximum(
@@ -154,13 +154,13 @@ class ManyLabels:
         return search_polygon(RelaxedPolygon(), *problem, angle)
 
     def top(self, h_weight, g_weight):
-        """The largest h_weight h + g_weight g."""
+        """Return the maximum of h_weight h + g_weight g."""
         node = h_weight * self.node + g_weight * self.charge
         best = relaxed_maximum(RelaxedLabels(), node, self.edges, h_weight * self.scores)[1]
         return best + h_weight * self.at_truth + g_weight * self.truth.mean()
 
     def top_of_ray(self, slope):
-        """The largest h on g = slope h: the least bound of all multipliers tau of g - slope h."""
+        """Return the largest h with g = slope h: the minimum of the Lagrangian dual over tau."""
         return minimize_scalar(
             lambda tau: self.top(1 - tau * slope, tau),
             bounds=(-20 / slope, 20 / slope),

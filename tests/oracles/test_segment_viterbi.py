@@ -14,7 +14,7 @@ from sstruct.masks import bio_transitions
 
 @cache
 def segmentations(length, n_labels):
-    """All lists of (start, stop, label) that cover the positions."""
+    """Return all segmentations: tuples of (start, stop, label) that cover all positions."""
     if length == 0:
         return [()]
     return [
@@ -44,7 +44,7 @@ def score(segments, node, *, edge, duration, bins, least, most, split, start, en
 
 
 def random_case(rng, high):
-    """Integer scores, which are added without rounding; `high` = 1 makes ties."""
+    """Return integer scores, whose sums are exact; `high` = 1 leads to ties."""
     L, K, n_bins = int(rng.integers(1, 7)), int(rng.integers(1, 4)), int(rng.integers(1, 5))
 
     def scores(*shape):
@@ -111,7 +111,7 @@ def test_equals_enumeration_of_any_case(seed, high):
 
 
 def by_recursion(node, edge, duration, least, most):
-    """The best score in O(L^2 K^2), for chains that are too long for enumeration."""
+    """Return the best score in O(L^2 K^2), for chains that are too long for enumeration."""
     L, K = node.shape
     best = np.full((L + 1, K), -np.inf)
     for stop in range(1, L + 1):
@@ -127,7 +127,7 @@ def by_recursion(node, edge, duration, least, most):
 
 @pytest.mark.parametrize("most", [None, 5, 23])
 def test_long_windows(most):
-    """Windows move along the chain many times, and forbidden nodes empty them."""
+    """Decode chains much longer than segments, with forbidden nodes that end all segments."""
     rng = np.random.default_rng(0)
     for _ in range(20):
         L, K = int(rng.integers(30, 80)), 3
@@ -160,7 +160,7 @@ def test_without_durations_equals_viterbi(seed):
 
 
 def test_loss_augmented():
-    """With costs of wrong nodes added, the result is the segmentation with the largest sum."""
+    """Add costs of wrong nodes; the result has the largest sum of score and costs."""
     rng = np.random.default_rng(1)
     for _ in range(50):
         node, case = random_case(rng, 3)
@@ -243,7 +243,7 @@ def test_invalid_types(arguments):
 
 
 def test_rounding_of_long_chains():
-    """The score is that of the result, added up without cumulative sums."""
+    """Compare the score with that of the segments, summed without cumulative sums."""
     rng = np.random.default_rng(2)
     node = 1e6 + rng.standard_normal((3000, 2))
     segments, value = segment_viterbi(node, [[0, -1.0], [-1.0, 0]], min_duration=3)

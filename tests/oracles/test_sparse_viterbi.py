@@ -12,7 +12,7 @@ FORMATS = {"csr": sparse.csr_matrix, "csc": sparse.csc_array, "coo": sparse.coo_
 
 
 def random_scores(rng, L, K, density, ties, forbidden):
-    """Integer scores, so that sums are exact and choices among equals are comparable."""
+    """Return integer scores, whose sums are exact, so that ties are broken in the same way."""
     high = 1 if ties else 10**6
     node = rng.integers(-high, high + 1, (L, K)).astype(float)
     edge = rng.integers(-high, high + 1, (K, K)) * (rng.random((K, K)) < density).astype(float)
@@ -27,7 +27,7 @@ def value_of(labels, node, edge):
 
 
 def beam_reference(node, edge, beam):
-    """The recursion with the `beam` best predecessors, ties to the lowest label."""
+    """Return the best score of the recursion over the `beam` best predecessors."""
     score = node[0].copy()
     for row in node[1:]:
         kept = np.lexsort((np.arange(len(score)), -score))[:beam]

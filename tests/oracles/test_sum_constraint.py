@@ -45,8 +45,8 @@ def test_enumeration(n, n_labels, kind, seed, new_rng):
         assert value(costs, labels) == pytest.approx(expected, abs=1e-12)
 
 
-def plain_programme(costs, total):
-    """Return the least sum by dynamic programming over positions."""
+def least_cost(costs, total):
+    """Return the least cost by dynamic programming over positions."""
     n_labels = costs.shape[1]
     least = np.full(total + 1, np.inf)
     least[0] = 0
@@ -66,7 +66,7 @@ def test_long_rays(new_rng):
         for total in rng.integers(0, n * (n_labels - 1) + 1, 3):
             labels = labels_of_sum(solver, costs, total)
             assert labels.sum() == total
-            assert value(costs, labels) == pytest.approx(plain_programme(costs, total), rel=1e-12)
+            assert value(costs, labels) == pytest.approx(least_cost(costs, total), rel=1e-12)
 
 
 def test_invalid_sizes():

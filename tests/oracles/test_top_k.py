@@ -42,7 +42,7 @@ def test_every_padded_width_equals_enumeration(rng, size):
             check(*random_scores(rng, *size, per_position, True, forbidden), 50)
 
 
-def test_the_first_is_viterbis_to_the_bit_and_more_of_them_change_nothing(rng):
+def test_the_first_labeling_is_that_of_viterbi_and_larger_k_only_appends(rng):
     for _ in range(50):
         L, K = rng.integers(1, 60), rng.integers(1, 20)
         node, edge = rng.standard_normal((L, K)), rng.standard_normal((K, K))
@@ -58,7 +58,7 @@ def test_the_first_is_viterbis_to_the_bit_and_more_of_them_change_nothing(rng):
 
 
 def test_long_chains_are_ranked(rng):
-    # Beyond enumeration: distinct, in order, and each labeling has the score it is said to have.
+    # Labelings are distinct, in order, and have the returned scores.
     L, K, k = 300, 12, 2000
     node = rng.integers(-100, 100, (L, K)).astype(float)
     edge = rng.integers(-100, 100, (L - 1, K, K)).astype(float)
@@ -68,7 +68,7 @@ def test_long_chains_are_ranked(rng):
     scores = node[np.arange(L), labels].sum(axis=1)
     scores += edge[np.arange(L - 1), labels[:, :-1], labels[:, 1:]].sum(axis=1)
     np.testing.assert_array_equal(scores, values)
-    # The second best differs from the best somewhere: force each such difference in turn.
+    # The second best differs from the best at some position: forbid the best label at each.
     second = -np.inf
     for position in range(L):
         barred = node.copy()
@@ -86,7 +86,7 @@ def test_everything_forbidden_leaves_nothing(where):
     assert values.shape == (0,)
 
 
-def test_k_may_be_beyond_all_bounds():
+def test_k_may_exceed_the_number_of_labelings():
     labels, values = top_k([[1.0, 3.0, 2.0]], np.empty((0, 3, 3)), 10**30)
     assert labels.tolist() == [[1], [2], [0]]
     assert values.tolist() == [3, 2, 1]

@@ -109,7 +109,7 @@ def test_a_long_path_is_a_chain(rng):
     assert value == pytest.approx(best, rel=1e-13)
 
 
-def test_input_is_left_alone(rng):
+def test_input_is_not_changed(rng):
     node, edge = rng.standard_normal((4, 3)), rng.standard_normal((3, 3))
     before = node.copy(), edge.copy()
     tree_max_sum(node, [-1, 0, 0, 1], edge)

@@ -36,7 +36,7 @@ def documented_choice(scores):
 
 
 def random_scores(rng, L, K, per_position, ties, forbidden):
-    """Integer scores are added without rounding, so that enumeration must agree to the bit."""
+    """Return integer scores, whose sums are exact, so that results equal enumeration bitwise."""
     high = 2 if ties else 10**6
     node = rng.integers(-high, high + 1, (L, K)).astype(float)
     shape = (L - 1, K, K) if per_position else (K, K)
@@ -68,7 +68,7 @@ KINDS = ["ties", "strong nodes", "strong transitions", "rounding", "forbidden", 
 
 
 def many_labels(rng, kind):
-    """Scores of a chain that is long enough for labels to be skipped."""
+    """Return scores of a chain that is long enough for labels to be skipped."""
     L, K = int(rng.integers(8, 13)), int(rng.integers(64, 100))
     node, edge = rng.normal(size=(L, K)), rng.normal(size=(K, K))
     if kind == "ties":
@@ -89,7 +89,7 @@ def many_labels(rng, kind):
 @settings(max_examples=100)
 @given(kind=st.sampled_from(KINDS), key=st.integers(0, 2**32 - 1))
 def test_skipped_labels_change_no_bit(new_rng, kind, key):
-    """With a table for each position, labels are not skipped; results are identical."""
+    """Compare with the same table given for each position, for which labels are not skipped."""
     node, edge = many_labels(new_rng(key), kind)
     tables = np.repeat(edge[np.newaxis], len(node) - 1, axis=0)
     labels, value = viterbi(node, edge)
@@ -123,7 +123,7 @@ def test_every_padded_width_equals_enumeration(rng, size, ties, per_position):
 
 @pytest.mark.parametrize("K", [1, 3, 4, 5, 8, 9, 17, 33])
 def test_negative_scores_do_not_lose_to_padding(K):
-    # Padding is 0; were it read as a label, it would beat all of these.
+    # Padding is 0: if it were read as a label, its score would be the highest.
     node, edge = np.full((3, K), -5.0), np.full((K, K), -7.0)
     labels, value = viterbi(node, edge)
     assert labels.tolist() == [0, 0, 0]

@@ -16,7 +16,7 @@ N_LABELS = [1, 3, 4, 5, 8, 12, 16, 17, 24, 26, 32, 33, 64, 100]
 
 
 def max_plus_viterbi(node, edge):
-    """Viterbi with the decoder's order of additions, for bitwise equal values."""
+    """Return the result of Viterbi with the decoder's order of additions."""
     best, origins = node[0], []
     for row in node[1:]:
         prefixes = best[:, np.newaxis] + edge
@@ -48,8 +48,8 @@ def test_viterbi_equals_numpy_to_the_bit(rng, K, kind):
 @pytest.mark.parametrize("storage", ["dense", "csr", "ones"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_potentials_equal_numpy(rng, K, storage, dtype):
-    # Small integers: sums are exact in any order. 0 to 21 features a row: every remainder of the
-    # partial sums.
+    # Sums of small integers are exact in any order. Rows have 0 to 21 features, which tests all
+    # remainders of the vectorized loops.
     F = 21
     X = np.tril(rng.integers(1, 9, (F + 1, F)), -1).astype(dtype)
     if storage == "ones":
