@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from sstruct._problems.graph.grid_edges import grid_edges
 from sstruct.inference import MRF, map_mrf
 from sstruct.inference._methods import elimination, highs
 from sstruct.inference._model.map_result import Record
@@ -30,10 +31,7 @@ def graph(rng, kind):
     n_labels = int(rng.integers(2, 5))
     if kind == "grid":
         n_rows, n_columns = (3, 3) if n_labels == 2 else (2, 3)
-        node = np.arange(n_rows * n_columns).reshape(n_rows, n_columns)
-        pairs = [node[:, :-1], node[:-1]], [node[:, 1:], node[1:]]
-        edges = np.stack([np.concatenate([part.ravel() for part in side]) for side in pairs], 1)
-        return node.size, n_labels, edges
+        return n_rows * n_columns, n_labels, grid_edges(n_rows, n_columns)
     n_nodes = int(rng.integers(3, 10 if n_labels == 2 else 7))
     if kind == "tree":
         return n_nodes, n_labels, random_tree(rng, n_nodes).edges

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sstruct._problems.graph.grid_edges import grid_edges
 from sstruct._solvers.core.status import Status
 from sstruct.inference import MRF, map_mrf
 from sstruct.inference._methods import elimination, feasible
@@ -222,11 +223,7 @@ def test_elimination_equals_enumeration(kind, n_nodes, density, n_factors, seed,
 
 def test_a_long_grid_is_eliminated_along_its_band(rng, monkeypatch):
     # 8 rows: at most 2^10 entries, half of which are choices of one bit.
-    at = np.arange(160).reshape(8, 20)
-    edges = np.concatenate([
-        np.column_stack([at[:, :-1].ravel(), at[:, 1:].ravel()]),
-        np.column_stack([at[:-1].ravel(), at[1:].ravel()]),
-    ])  # fmt: skip
+    edges = grid_edges(8, 20)
     model = MRF(rng.normal(size=(160, 2)), edges, list(rng.normal(size=(len(edges), 2, 2))))
     least = map_mrf(model)
     assert least.status == "PROVEN"

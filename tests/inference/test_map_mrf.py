@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._oracles.mrf._packed_mrf import PackedMRF
+from sstruct._problems.graph.grid_edges import grid_edges
 from sstruct._testing._oracle_access import message as sent_message
 from sstruct.inference import (
     MRF,
@@ -358,11 +359,7 @@ def test_too_large_factors(monkeypatch):
 
 
 def grid(size, n_labels, rng):
-    node = np.arange(size * size).reshape(size, size)
-    edges = np.concatenate(
-        [np.stack([node[:, :-1].ravel(), node[:, 1:].ravel()], axis=1),
-         np.stack([node[:-1].ravel(), node[1:].ravel()], axis=1)]
-    )  # fmt: skip
+    edges = grid_edges(size, size)
     return MRF(
         rng.random((size * size, n_labels)), edges, rng.random((len(edges), n_labels, n_labels))
     )

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstruct.metrics import segment_edit_score, segment_f1_score
+from tests.metrics.test_span_matches import unzipped
 
 FRAMES = st.lists(st.tuples(*[st.sampled_from("abc-")] * 2), min_size=1, max_size=9)
 
@@ -50,13 +51,9 @@ def distance(a, b):
     return between(len(a), len(b))
 
 
-def split(pairs):
-    return [[[pair[k] for pair in sequence] for sequence in pairs] for k in (0, 1)]
-
-
 @given(st.lists(FRAMES, min_size=1, max_size=3), st.sampled_from([0.1, 0.25, 0.5, 0.75, 1.0]))
 def test_segment_f1_is_that_of_its_definition(pairs, iou):
-    y_true, y_pred = split(pairs)
+    y_true, y_pred = unzipped(pairs)
     weights = np.arange(1, len(pairs) + 1)
     right, found, true = weights @ np.array([counted(*pair, iou) for pair in zip(y_true, y_pred)])
     expected = 2 * right / (found + true) if found + true else 0
@@ -66,7 +63,7 @@ def test_segment_f1_is_that_of_its_definition(pairs, iou):
 
 @given(st.lists(FRAMES, min_size=1, max_size=3))
 def test_edit_score_is_that_of_its_definition(pairs):
-    y_true, y_pred = split(pairs)
+    y_true, y_pred = unzipped(pairs)
     scores = []
     for pair in zip(y_true, y_pred):
         a, b = (tuple(label for _, label in segments(labels)) for labels in pair)

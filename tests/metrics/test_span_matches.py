@@ -20,6 +20,7 @@ pairs = st.lists(
 
 
 def unzipped(pairs):
+    """Return the first and the second labels of sequences of pairs."""
     return [[[pair[k] for pair in sentence] for sentence in pairs] for k in (0, 1)]
 
 

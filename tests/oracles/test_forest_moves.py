@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstruct._oracles.graph._decoder import GraphDecoder
+from sstruct._problems.graph.grid_edges import grid_edges
 from tests.oracles.test_alpha_expansion import random_edges
 from tests.oracles.test_graph_decoder import FEW, random_costs
 from tests.reference.energies import energy, minimum
@@ -65,11 +66,7 @@ def test_the_work_on_large_graphs_is_bounded():
     # Without a limit, the moves of forests require twice this work.
     rng = np.random.default_rng(0)
     height, width, K = 180, 240, 11
-    node = np.arange(height * width).reshape(height, width)
-    edges = np.concatenate([
-        np.stack([node[:, :-1].ravel(), node[:, 1:].ravel()], axis=1),
-        np.stack([node[:-1].ravel(), node[1:].ravel()], axis=1),
-    ]).astype(np.int32)  # fmt: skip
+    edges = grid_edges(height, width)
     truth = np.kron(rng.integers(0, K, (height // 15, width // 15)), np.ones((15, 15), int)).ravel()
     costs = rng.normal(size=(height * width, K)) - (np.arange(K) == truth[:, None])
     table = (1 - np.eye(K) + 0.4 * rng.normal(size=(K, K)))[None]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sstruct._oracles.core._edges import checked_simple_edges
 from sstruct._oracles.cut._binary_energy import BinaryEnergy
+from sstruct._problems.graph.grid_edges import grid_edges
 from sstruct._testing._oracle_access import minimize_energy
 from sstruct.inference import graph_cut
 from tests.reference.energies import edge_tables, energy, minimum
@@ -21,16 +22,6 @@ def attractive(tables):
     repulsive = tables[:, 0, 0] + tables[:, 1, 1] > tables[:, 0, 1] + tables[:, 1, 0]
     tables[repulsive] = tables[repulsive][:, :, ::-1]
     return tables
-
-
-def grid_edges(height, width, connectivity):
-    node = np.arange(height * width).reshape(height, width)
-    pairs = [(node[:, :-1], node[:, 1:]), (node[:-1], node[1:])]
-    if connectivity == 8:
-        pairs += [(node[:-1, :-1], node[1:, 1:]), (node[:-1, 1:], node[1:, :-1])]
-    return np.concatenate([np.stack([u.ravel(), v.ravel()], axis=1) for u, v in pairs]).astype(
-        np.int32
-    )
 
 
 def random_energy(rng, n_nodes, density, kind, ties):

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._oracles.graph._decoder import GraphDecoder
+from sstruct._problems.graph.grid_edges import grid_edges
 from tests.oracles.test_alpha_expansion import random_edges
-from tests.oracles.test_graph_cut import grid_edges
 from tests.reference.energies import energy, feature_tables, minimum
 
 FEW = st.sampled_from([(1, 2), (3, 1), (4, 2), (5, 3), (6, 3), (8, 2)])

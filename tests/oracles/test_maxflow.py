@@ -9,9 +9,9 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from sstruct._oracles.cut._maxflow import MaxFlow
+from sstruct._problems.graph.grid_edges import grid_edges
 from sstruct._testing._oracle_access import solve_flow, solve_flow_again
 from sstruct.inference import maxflow
-from tests.oracles.test_graph_cut import grid_edges
 
 
 def dense(n, edges, capacities):

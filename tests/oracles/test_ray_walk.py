@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sstruct._oracles.mrf._ray_walk import RayWalk
+from sstruct._problems.graph.grid_edges import grid_edges
 from sstruct.inference import MRF, projection_rays
 from sstruct.inference._applications.rays import checked_rays
 
@@ -12,13 +13,8 @@ def make(rng, size, angles, n_levels):
     image = rng.integers(0, n_levels, size * size).astype(np.int32)
     rays = projection_rays((size, size), angles)
     sums = np.array([image[ray].sum() for ray in rays])
-    pixel = np.arange(size * size).reshape(size, size)
-    edges = [
-        *zip(pixel[:, :-1].ravel(), pixel[:, 1:].ravel(), strict=True),
-        *zip(pixel[:-1].ravel(), pixel[1:].ravel(), strict=True),
-    ]
     table = rng.normal(size=(n_levels, n_levels))
-    model = MRF(rng.normal(size=(size * size, n_levels)), edges, table)
+    model = MRF(rng.normal(size=(size * size, n_levels)), grid_edges(size, size), table)
     return image, rays, sums, model, RayWalk(model, *checked_rays(rays, size * size), sums, 3)
 
 
