@@ -8,7 +8,7 @@ import sstruct
 
 
 def public_modules():
-    """All modules with a public name."""
+    """Yield all modules with a public name."""
     yield sstruct
     for info in pkgutil.walk_packages(sstruct.__path__, "sstruct."):
         if "._" not in info.name:
@@ -16,7 +16,7 @@ def public_modules():
 
 
 def public_objects():
-    """Public functions and classes, and the classes' own methods, by name, each object once."""
+    """Return public functions, classes and their own methods by name, each object once."""
     found = {}
     for module in public_modules():
         for name in module.__all__:

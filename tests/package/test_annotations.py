@@ -30,9 +30,9 @@ def test_every_parameter_and_result_is_annotated(name):
         if parameter.annotation is parameter.empty and parameter.name not in ("self", "cls")
     ]
     assert not missing
-    # Those of named tuples have none.
-    made = function.__qualname__.startswith("namedtuple")
-    assert made or signature.return_annotation is not signature.empty
+    # Constructors of named tuples have no return annotation.
+    of_named_tuple = function.__qualname__.startswith("namedtuple")
+    assert of_named_tuple or signature.return_annotation is not signature.empty
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ NOT_DRAWN = (
 # defaults.csv is not committed: benchmarks/defaults.py stores unfinished measurements in it.
 FILES = [file for file in FILES if file.name != "defaults.csv"]
 
-pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the manual is not here")
+pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the manual is not in the source tree")
 
 
 def test_files_are_found():

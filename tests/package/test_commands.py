@@ -41,7 +41,7 @@ def commands():
 
 
 SCRIPTS = named_scripts()
-# Run by others than users: Sphinx, setuptools.
+# Examples are run by Sphinx, by setuptools or by test_examples.py.
 RUN = [script for script in SCRIPTS if script.startswith("benchmarks/")]
 
 

@@ -16,7 +16,7 @@ LAM = 0.1
 
 @pytest.fixture(scope="module")
 def intervals(tmp_path_factory):
-    """The compiled module."""
+    """Return the compiled module."""
     here = tmp_path_factory.mktemp("intervals")
     build("compiled_problem", here)
     (path,) = [path for path in here.iterdir() if path.suffix in (".so", ".pyd")]

@@ -1,6 +1,6 @@
 """Docstrings of public objects follow the rules of numpydoc.
 
-The rules that we do not follow stand in pyproject.toml, each with its reason.
+pyproject.toml lists the rules that are not followed, each with its reason.
 """
 
 import inspect
@@ -60,7 +60,7 @@ def test_functions_and_classes_have_an_example(name):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_parameters_of_estimators_come_group_by_group(estimator):
-    """The manual puts the groups' titles between them."""
+    """Check the order of the parameters, since the manual inserts a title before each group."""
     groups = extension("reference_pages").GROUPS
     group_of = {name: title for title, names in groups.items() for name in names}
     found = [group_of[name] for name in inspect.signature(estimator).parameters]

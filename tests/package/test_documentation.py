@@ -42,7 +42,7 @@ OF_STRUCTURES = {"coef_", "intercept_", "classes_", "n_features_in_"}
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_attributes_of_all_estimators_are_documented(estimator):
-    # No entry is left to be filled in.
+    # All placeholders of shared entries are expanded.
     assert "<" not in re.sub(r"<[ =]|>>>|\\langle", "", estimator.__doc__).replace("<w_, phi", "")
     documented = [entry.name for entry in NumpyDocString(estimator.__doc__)["Attributes"]]
     names = {name for entry in documented for name in entry.split(", ")}
@@ -134,7 +134,7 @@ class Nothing:
 
 
 def choices(estimator):
-    """Values that the docstring lists in braces, by parameter."""
+    """Return the values that the docstring lists in braces, by parameter."""
     found = re.findall(r"^(\w+) : {(.*?)}", estimator.__doc__, re.MULTILINE)
     return {name: ast.literal_eval(f"[{values}]") for name, values in found}
 

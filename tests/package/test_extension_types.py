@@ -7,7 +7,7 @@ import sstruct
 
 
 def extension_types():
-    """All extension types of the package."""
+    """Yield all extension types of the package."""
     for module in pkgutil.walk_packages(sstruct.__path__, "sstruct."):
         found = importlib.import_module(module.name)
         if not found.__file__.endswith(".py"):
@@ -15,7 +15,7 @@ def extension_types():
             yield from (kind for kind in of_module if kind.__module__ == module.name)
 
 
-def test_none_can_be_set_from_a_state():
+def test_no_extension_type_accepts_a_state():
     # The default method of Cython reads a tuple without validating its length.
     kinds = [*extension_types()]
     assert len(kinds) > 40

@@ -52,7 +52,7 @@ def best():
 )
 def test_kernels_are_right_with_every_instruction_set(highest, best):
     if SETS.index(highest) > SETS.index(best):
-        pytest.skip(f"this machine or build has nothing above {best}")
+        pytest.skip(f"this machine or build supports no instruction set above {best}")
     # This process runs the same tests with its own instruction set.
     command = PRINT if highest == instructions() else TEST
     done = run(highest, "-c", command, "-q", "-p", "no:cacheprovider", *FILES)

@@ -28,9 +28,8 @@ ESTIMATORS = sorted(
     - {"__init__", "sequences", "solvers", "spans", *ON_ESTIMATORS, *FACADES}
 )
 
-# What a source may import or cimport: its own folder, and what stands in a line above its own.
-# One structure does not know another of its line, but its line's core. New structures' folders and
-# modules are found.
+# A source may import or cimport from its own folder and from the lines above. Structures in one
+# line do not import each other. Folders and modules of new structures are found automatically.
 RANKS = [
     ["_kernels", "_compat", "_checks"],
     ["_oracles/core"],
@@ -74,7 +73,7 @@ def place_of(path):
 
 
 def imported(path):
-    """Modules, and names in them, that a source imports: 'a.b' and 'a.b.name'."""
+    """Return the modules, and names in them, that a source imports: 'a.b' and 'a.b.name'."""
     text = path.read_text().replace("\\\n", " ")
     text = re.sub(r"\(([^()]*)\)", lambda m: " ".join(m.group(1).split()), text)
     out = []
@@ -159,7 +158,7 @@ def test_tests_compare_with_care():
         assert not pattern.search(path.read_text()), path.name
 
 
-# Callbacks and descriptors of estimators get them from scikit-learn and Python; a path makes them.
+# Callbacks and descriptors receive estimators from scikit-learn and Python; a path creates them.
 KNOW_ESTIMATORS = {"base", "callbacks", "missing_methods", "weight_frame", "along_lambda"}
 
 

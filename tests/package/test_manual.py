@@ -12,7 +12,7 @@ import sstruct.inference
 
 FOLDER = Path(__file__).parents[2] / "doc" / "extensions"
 
-pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the manual is not here")
+pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the manual is not in the source tree")
 
 
 def extension(name):
@@ -128,7 +128,7 @@ def test_pictures_of_the_manual_are_drawn_small_and_described():
         assert paths[name].stat().st_size < 40_000
     assert index.count(":img-top:") == index.count(":img-alt:") == len(paths) - 1
     assert (FOLDER.parent / "_static" / "dates.png").stat().st_size < 40_000
-    # Needs no fit.
+    # This drawing requires no fit, so it is drawn again.
     assert paths["which_estimator.svg"].read_text(encoding="utf-8") == module.which_estimator()
 
 

@@ -84,7 +84,7 @@ PRIVATE = re.compile(r"(?<![\w.`/*-])(?<!\.\. )_[a-z][a-z_]{2,}\b")
 
 
 def exists(name):
-    """Whether a path or a pattern exists, also without the suffix of a module."""
+    """Return whether a path or a pattern exists, also without the suffix of a module."""
     name = name.rstrip("/.")
     if "*" in name:
         pattern = re.escape(name).replace(r"\*", "[^/]*")
@@ -93,7 +93,7 @@ def exists(name):
 
 
 def defines(module, names):
-    """Whether a module defines the first of some names, as far as its source shows."""
+    """Return whether the source of a module contains the first of some names."""
     path = MODULES[module]
     sources = [path, path.with_suffix(".pyx"), path.with_suffix(".pxd")]
     text = "\n".join(source(each) for each in sources if each in FILES)
@@ -101,7 +101,7 @@ def defines(module, names):
 
 
 def is_module(dotted):
-    """Whether a dotted name is that of a module or of something in a module."""
+    """Return whether a dotted name is that of a module or of something in a module."""
     parts = dotted.split(".")
     parts = parts if parts[0] == "sstruct" else ["sstruct", *parts]
     for size in range(len(parts), 1, -1):
@@ -130,7 +130,7 @@ def test_files_and_modules_named_in_prose_exist():
 def test_private_names_in_comments_exist():
     sources = {path: text for path, text in texts().items() if path.parts[0] == "sstruct"}
     names = {name for text in sources.values() for name in PRIVATE.findall(text)}
-    # More often in the sources than in their prose.
+    # A name exists if it occurs more often in the sources than in their prose.
     words = Counter(word for path in sources for word in WORD.findall(source(path)))
     in_prose = Counter(word for text in sources.values() for word in WORD.findall(text))
     assert {name for name in names - STEMS if words[name] <= in_prose[name]} == set()

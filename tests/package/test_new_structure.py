@@ -1,4 +1,4 @@
-"""The structure of examples/new_structure, tested as the structures of the package are."""
+"""The structure of examples/new_structure passes the tests of the package's structures."""
 
 import doctest
 import sys
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 @pytest.fixture(scope="module")
 def modules(tmp_path_factory):
-    """The modules of the example."""
+    """Yield the modules of the example."""
     here = tmp_path_factory.mktemp("ordinal")
     build("new_structure", here)
     with pytest.MonkeyPatch.context() as patch:
@@ -85,7 +85,7 @@ def make_rows(rng, n):
 
 @pytest.fixture(scope="module")
 def example(modules):
-    """The entry that the structure would have in EXAMPLES of tests/registry.py."""
+    """Return the entry that the structure would have in EXAMPLES of tests/registry.py."""
     return Example(
         modules.ordinal.OrdinalSSVM,
         make_rows,

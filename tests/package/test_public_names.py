@@ -7,7 +7,7 @@ import pytest
 import sstruct
 from tests.package.public_objects import public_modules
 
-# Whose implementation is in private modules; estimators are imported from sstruct.
+# Modules that are implemented in private modules; estimators are imported from sstruct.
 DOCUMENTED = {
     "sstruct",
     "sstruct.constraints",

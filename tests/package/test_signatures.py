@@ -50,10 +50,10 @@ def test_annotations_can_be_evaluated(name):
 
 
 def strings_of(hint):
-    """The strings that a type allows, in unions too."""
+    """Return the strings that a type allows, also in unions."""
     if typing.get_origin(hint) is typing.Literal:
         return {value for value in typing.get_args(hint) if isinstance(value, str)}
-    # Not those of elements, such as those of a Sequence.
+    # Strings in the types of elements, such as those of a Sequence, are not included.
     union = typing.get_origin(hint) in (typing.Union, type(int | str))
     return set().union(*map(strings_of, typing.get_args(hint))) if union else set()
 
@@ -121,7 +121,7 @@ def test_classes_remain_dataclasses_and_may_be_abstract():
 
 @pytest.fixture(scope="module")
 def manual():
-    """The address of the manual in pyproject.toml."""
+    """Return the address of the manual in pyproject.toml."""
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Documentation"]
 
 

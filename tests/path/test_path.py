@@ -43,9 +43,9 @@ class Case:
     X, y : training data
     terms : list of brute_force.Block
     bounds : ndarray of shape (2, d), optional
-        In the order of the reference, as the estimator has them.
+        Bounds of the weights, in the order of the estimator and of the reference.
     weights : ndarray, optional
-        As `terms` have them.
+        Sample weights in `terms`.
     """
 
     def __init__(self, estimator, X, y, terms, bounds=None, weights=None):
@@ -63,7 +63,7 @@ class Case:
         )
 
     def suboptimality(self, w, lam):
-        """P(w) minus the optimum, by enumeration and the QP."""
+        """Return P(w) minus the optimum, by enumeration and the QP."""
         assert (w >= self.bounds[0]).all()
         assert (w <= self.bounds[1]).all()
         best, _ = boxed_qp.optimum(self.terms, lam, self.bounds)
@@ -146,7 +146,7 @@ def sets(rng, **parameters):
 
 
 def slack(case):
-    """The same under slack rescaling."""
+    """Change a case to slack rescaling."""
     case.estimator.set_params(rescaling="slack")
     case.terms = slack_terms(case.terms)
     return case
@@ -185,7 +185,7 @@ def test_every_lambda_is_eps_optimal(case, rng, eps, number):
     above = first * np.exp(rng.uniform(0, np.log(1e4), number // 4))
     found = np.array([case.suboptimality(path.w(lam), lam) for lam in (*inside, *above)])
     assert (found <= eps).all()
-    assert found.max() > 0.01 * eps  # and not the optimum itself
+    assert found.max() > 0.01 * eps  # weights between breakpoints are not optimal
     bound = np.array([path.gap(lam) for lam in (*inside, *above)])
     assert (found <= bound + 1e-9).all()
     assert (bound <= eps).all()
@@ -208,10 +208,10 @@ def certified(monkeypatch):
         kept[solver.lam] = solver.state.export()
         return best(solver)
 
-    # The first breakpoint's are those that its pass begins with, the others' the newest.
+    # The first breakpoint uses the weights before its pass, the others the latest ones.
     monkeypatch.setattr(sstruct._solvers.path.path_solver, "exact_pass", exact_pass)
     monkeypatch.setattr(PathSolver, "_best", newest)
-    # Codes are to be labelings, which explicit planes do not have.
+    # Keep the codes of labelings, which explicit planes would replace.
     monkeypatch.setattr(graph_structure, "explicit_where_cheaper", lambda problem: problem)
     return kept
 
@@ -234,7 +234,7 @@ def test_gaps_between_breakpoints(case, rng, certified):
         return out
 
     def gap(row, alphas, lam):
-        """P(w) - D(sigma alpha) for the best sigma; but bounds other than 0 are left out of D."""
+        """Return P(w) - D(sigma alpha) for the best sigma; D ignores bounds other than 0."""
         ratio = lam / path.lams_[row]
 
         def dual(share):
@@ -271,7 +271,7 @@ def test_gaps_between_breakpoints(case, rng, certified):
             if at == lam:
                 assert found == pytest.approx(path.gaps_[row], rel=1e-9, abs=1e-12)
                 assert found <= 0.9 * eps
-        # Without the next breakpoint this one's weights would not do.
+        # Below the next breakpoint, the gap of these weights is too large.
         if end > 1e-3:
             assert gap(row, alphas, end * (1 - 1e-6)) > eps
 
@@ -297,7 +297,7 @@ def test_estimators_are_fitted(case):
         assert model.converged_
         np.testing.assert_array_equal(model.w_, path.w(lam))
         primal = brute_force.primal(model.w_, lam, case.terms)
-        # Above the first breakpoint a bound on the primal.
+        # Above the first breakpoint, objective_ is an upper bound.
         assert model.objective_ >= primal * (1 - 1e-12)
         if lam <= path.lams_[0]:
             assert model.objective_ == pytest.approx(primal, rel=1e-12)
@@ -379,8 +379,8 @@ def test_a_large_eps_needs_one_vector(rng):
         assert case.suboptimality(path.w(lam), lam) <= 2.0
 
 
-def test_no_direction_at_all():
-    # The features are zero, so w = 0 is optimal for every lambda.
+def test_features_of_zero():
+    # w = 0 is optimal for every lambda.
     path = ssvm_path(MulticlassSSVM(fit_intercept=False), np.zeros((4, 2)), [0, 1, 0, 1])
     assert path.lam_end_ == 0
     for lam in (1e-9, 1.0, 1e9):
@@ -408,7 +408,7 @@ def test_bounds_must_contain_zero(rng):
         ({"tol": -1}, "tol"),
     ],
 )
-def test_estimators_that_do_not_do(rng, parameters, message):
+def test_unsupported_parameters_of_estimators(rng, parameters, message):
     case = chains(rng)
     case.estimator.set_params(**parameters)
     with pytest.raises(ValueError, match=message):
@@ -453,7 +453,7 @@ def test_early_ends_keep_the_guarantee(rng):
         case.path(eps=0.001)
 
 
-def test_approximate_decoders_are_not_called_certified():
+def test_paths_of_approximate_decoders_are_not_certified():
     X, y = make_grids(n_samples=6, shape=(4, 4), n_labels=3, random_state=0)
     path = ssvm_path(GridCRFSSVM(random_state=0), X, y, lam_min=0.1)
     assert (path.guarantee_, path.certified_) == ("approximate", False)

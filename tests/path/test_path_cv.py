@@ -142,7 +142,7 @@ def test_search_over_a_grid(chains, warm_start):
     ).fit(X, y)
     assert search.cv_results_["param_lam"].tolist() == list(GRID)
     assert search.best_lam_ in GRID
-    # Solved so closely, both searches see nearly the same models.
+    # With these tolerances, both searches fit nearly the same models.
     other = GridSearchCV(
         ChainSSVM(random_state=0, tol=1e-3, max_iter=5000), {"lam": GRID}, cv=3
     ).fit(X, y)

@@ -11,7 +11,7 @@ FOUND = [2, 3, 0, 2], ["det", "obj", "root", "advmod"]
 
 
 def drawn(display):
-    """The head, 0 for the root, and token of each arc."""
+    """Return the head (0 for the root) and the token of each arc by kind."""
     arcs = {}
     for kind, lines in display.lines_.items():
         arcs[kind] = []

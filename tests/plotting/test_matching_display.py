@@ -10,7 +10,7 @@ from sstruct.plotting import MatchingDisplay
 
 
 def drawn(display):
-    """The row and column of each line."""
+    """Return the row and the column of each line by kind."""
     for lines in display.lines_.values():
         assert all([*line.get_ydata()] == [1, 0] for line in lines)
     return {

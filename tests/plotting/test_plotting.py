@@ -100,7 +100,7 @@ def test_relative_gap_at_certificates_only(x, expected):
     past = history()
     display = ConvergenceDisplay.from_estimator(fitted(history_=past), x=x)
     (line,) = display.lines_
-    # Seconds are the solver's: without those spent on certificates.
+    # The time for certificates is not included.
     np.testing.assert_allclose(line.get_xdata(), expected)
     certified = np.isfinite(past["gap"])
     np.testing.assert_allclose(line.get_ydata(), (past["gap"] / past["primal"])[certified])
@@ -109,7 +109,7 @@ def test_relative_gap_at_certificates_only(x, expected):
     assert line.get_label() == "Fake"
 
 
-def test_primal_and_dual_share_a_colour():
+def test_primal_and_dual_share_a_color():
     fits = {"a": fitted(history_=history()), "b": fitted(history_=history(rate=0.5))}
     display = ConvergenceDisplay.from_estimators(fits, x="passes", y="primal_dual")
     labels = [line.get_label() for line in display.lines_]
@@ -260,7 +260,7 @@ def test_segmentations_beside_the_image():
         truth, {"right": truth, "wrong": wrong}, image=np.zeros((2, 2, 3)), classes=["b", "a"]
     )
     titles = [axes.get_title() for axes in display.axes_]
-    # The pixel whose label is none of the classes is not counted.
+    # The pixel whose label is not among the classes is not counted.
     assert titles == ["image", "truth", "right, 100.0 %", "wrong, 66.7 %"]
     shown = display.images_[1].get_array()
     assert shown.mask.tolist() == [[False, False], [False, True]]
@@ -359,7 +359,7 @@ def test_segmentation_of_an_estimator_of_images(grids):
     assert list(drawn) == ["truth", "prediction"]
     np.testing.assert_array_equal(drawn["prediction"], model.predict([X[5]])[0])
     np.testing.assert_array_equal(drawn["truth"], truth)
-    # What has no label is not counted.
+    # Pixels without a label are not counted.
     right = 100 * (drawn["prediction"] == truth)[1:].mean()
     assert display.axes_[1].get_title() == f"prediction, {right:.1f} %"
     beside = SegmentationDisplay.from_estimator(model, X[5], image=X[5][..., 0])
@@ -385,7 +385,7 @@ def test_segmentation_of_an_estimator_of_graphs(rng, pixels):
     segments[0, :2] = -1
     images = rng.random((6, 4, 6))
     X = [superpixel_graph(image, segments) for image in images]
-    # -1 is a label here, and not what is ignored.
+    # With ignore_label=None, -1 is a label like any other.
     y = [np.where(x[0][:, 0] > 0.5, 1, -1) for x in X]
     model = GraphCRFSSVM(loss="hamming-count", lam=0.1, ignore_label=None, random_state=0)
     model.fit(X[:5], y[:5])

@@ -13,7 +13,7 @@ FOUND = [["B-PER", "O", "O"], ["O", "B-LOC"], ["B-PER"]]
 
 
 def boxes(display):
-    """The row, extent and frame of each box."""
+    """Return the row, the extent and whether it has a frame, for each box."""
     return [
         (round(box.get_y() + box.get_height() / 2), box.get_x(), box.get_x() + box.get_width(),
          box.get_edgecolor() == to_rgba("black"))

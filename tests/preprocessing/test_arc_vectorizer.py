@@ -20,7 +20,7 @@ TREES = [[3, 3, 4, 0], [0, 3, 1], [0], []]
 
 
 def made(n=30, size=12, seed=0):
-    """Sentences of random words, and trees in which each token follows its head."""
+    """Return sentences of random words, and trees in which each token follows its head."""
     rng = np.random.default_rng(seed)
     X = [
         [(f"w{rng.integers(9)}", f"t{rng.integers(4)}") for _ in range(rng.integers(1, size))]
@@ -30,7 +30,7 @@ def made(n=30, size=12, seed=0):
 
 
 def values_of(x, h, d):
-    """Attributes of an arc by character, as names."""
+    """Return the attributes of an arc by their characters in the templates."""
     tags = ["root", *(tag for _, tag in x)]
     words = ["root", *(word for word, _ in x)]
 
@@ -47,7 +47,7 @@ def values_of(x, h, d):
 
 @pytest.mark.parametrize("labeled", [False, True])
 def test_columns_are_functions_of_the_attributes(labeled):
-    """With many buckets, two arcs share a column of a template if they share its attributes."""
+    """Check that arcs share a column of a template if and only if they share its attributes."""
     X, _ = made()
     vectorizer = ArcVectorizer(n_buckets=2**24, n_label_buckets=2**24, labeled=labeled, min_count=1)
     key = "label_features" if labeled else "features"
@@ -80,7 +80,7 @@ def test_columns_are_functions_of_the_attributes(labeled):
 def test_candidates_have_pairs_of_tags_of_the_trees():
     vectorizer = ArcVectorizer().fit(SENTENCES, TREES)
     arcs = [sample["arcs"].tolist() for sample in vectorizer.transform(SENTENCES)]
-    # Of arcs that are not from the root or to a neighbor, DET <- NOUN to the left is in a tree.
+    # Among arcs that are neither from the root nor to a neighbor, DET <- NOUN is in a tree.
     far = [[h, d] for h, d in arcs[0] if h and abs(h - d) > 1]
     assert far == [[3, 1]]
     assert [[h, d] for h, d in arcs[1] if h and abs(h - d) > 1] == [[1, 3]]
@@ -90,7 +90,7 @@ def test_candidates_have_pairs_of_tags_of_the_trees():
         assert [sample["arcs"].tolist() for sample in again] == arcs
     for other in (ArcVectorizer(prune=False).fit(SENTENCES, TREES), ArcVectorizer().fit(SENTENCES)):
         assert len(other.transform(SENTENCES)[0]["arcs"]) == 16
-    # Unknown tags have no reason to be left out.
+    # Arcs of unknown tags are kept.
     new = [[("a", "X"), ("b", "DET"), ("c", "X")]]
     assert len(vectorizer.transform(new)[0]["arcs"]) == 9
 

@@ -36,7 +36,7 @@ def dense(array):
 
 
 def check(found, expected, like):
-    """`found` is of the kind of `like`, and its nodes are the rows of `expected`."""
+    """Check that `found` has the type of `like`, and that its nodes are the rows of `expected`."""
     assert isinstance(found, type(like))
     assert len(found) == len(like)
     assert [item.shape[0] for item in found] == [np.shape(item)[0] for item in like]
@@ -95,7 +95,7 @@ def test_stacked_arrays_and_rows(rng):
     np.testing.assert_array_equal(rows, StandardScaler().fit_transform(flat))
 
 
-def test_values_are_the_transformers_concern():
+def test_values_are_validated_by_the_transformer_only():
     X = [[["a", 1], ["b", 2]], [["a", 2]]]
     out = PerNode(OneHotEncoder(sparse_output=False)).fit_transform(X)
     assert [item.tolist() for item in out] == [[[1, 0, 1, 0], [0, 1, 0, 1]], [[1, 0, 0, 1]]]
@@ -129,7 +129,7 @@ def test_data_frames_are_transformed_by_column(rng):
         per_node.transform([X[0][["size", "word"]]])
     with pytest.raises(ValueError, match=r"columns of X\[1\] are"):
         PerNode(inner).fit([X[0], X[1].rename(columns={"size": "length"})])
-    # A refit without names forgets them.
+    # A refit without names removes them.
     per_node.set_params(transformer=StandardScaler()).fit([[[1.0, 2.0]]])
     assert not hasattr(per_node, "feature_names_in_")
 
@@ -330,7 +330,7 @@ def test_other_bad_input(items):
         PerNode(FunctionTransformer(lambda X: X[:, 0])).fit_transform(items)
 
 
-def test_ragged_output_is_no_data_frame(items):
+def test_ragged_output_is_not_a_data_frame(items):
     expected = StandardScaler().fit_transform(np.vstack(items))
     assert not hasattr(PerNode(StandardScaler()), "set_output")
     with config_context(transform_output="pandas"):

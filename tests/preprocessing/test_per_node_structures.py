@@ -31,7 +31,7 @@ def images(rng):
 
 @pytest.fixture
 def graphs(rng):
-    """Four graphs with 2 edge features: one without edges, one with node sizes."""
+    """Return four graphs with 2 edge features, one of them without edges, one with node sizes."""
     out = []
     for i, v in enumerate(V):
         edges = np.array([(a, a + 1) for a in range(v - 1)]).reshape(-1, 2)
@@ -71,7 +71,7 @@ def test_images_of_one_size_stay_one_array(rng):
     assert out.shape == (4, 3, 2, 2)
     np.testing.assert_array_equal(out.reshape(-1, 2), PCA(2).fit_transform(X.reshape(-1, 5)))
     assert PerNode(StandardScaler()).fit_transform(X).dtype == np.float32
-    # Three dimensions are sequences, as they were.
+    # A 3-D array contains sequences, not images.
     assert PerNode(PCA(2)).fit_transform(X[0]).shape == (3, 2, 2)
 
 
@@ -175,7 +175,7 @@ def test_weights_are_repeated_for_pixels_nodes_and_edges(images, graphs):
         found, names, _ = per_node.edge_transformer_.given_
         np.testing.assert_array_equal(found, [1, 1, 0, 0, 0, 5])
         assert "".join(names) == "pprrrs"
-    # What the transformer of edges does not take is not given to it.
+    # Weights are not passed to a transformer of edges that does not accept them.
     PerNode(Recorder(), Plain()).fit(graphs, sample_weight=weights)
     with pytest.raises(ValueError, match=r"sample_weight has shape \(3,\)"):
         PerNode(Plain(), Recorder()).fit(graphs, sample_weight=weights[:3])
@@ -275,8 +275,8 @@ def test_parameters_of_both_nest_and_old_pickles_have_one(graphs):
 
 
 @given(st.data())
-def test_whatever_comes_goes_out_with_its_nodes_in_place(new_rng, data):
-    """Transformed nodes are the transformed rows, in order, for any mixture of sizes."""
+def test_transformed_nodes_keep_their_places(new_rng, data):
+    """Compare the nodes with the rows of one array, for any mixture of sizes."""
     rng = new_rng(data.draw(st.integers(0, 2**16)))
     sizes = st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=5)
     shapes, F = data.draw(sizes), data.draw(st.integers(1, 3))
@@ -297,7 +297,7 @@ def test_whatever_comes_goes_out_with_its_nodes_in_place(new_rng, data):
 
 @pytest.fixture
 def chains(rng):
-    """Sequences with 2 edge features, one of a single node."""
+    """Return sequences with 2 edge features, one of them of a single node."""
     return [(rng.standard_normal((v, 3)) + 5, 100 * rng.random((v - 1, 2))) for v in V]
 
 
@@ -344,7 +344,7 @@ def test_edge_features_of_sequences(chains, form):
 
 
 def test_pairs_that_are_graphs_stay_graphs(rng):
-    # Of paths, which have as many edges as a sequence has steps.
+    # Paths have as many edges as a sequence has transitions.
     X = [(rng.standard_normal((v, 3)), np.array([(a, a + 1) for a in range(v - 1)])) for v in V[2:]]
     out = PerNode(StandardScaler()).fit_transform(X)
     assert out[0][1] is X[0][1]

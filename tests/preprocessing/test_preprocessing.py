@@ -56,7 +56,7 @@ DATA = st.lists(st.lists(ITEMS, max_size=4), min_size=1, max_size=4)
 
 
 def entries(item, prefix=""):
-    """The definition: (attribute, weight) of everything in an item."""
+    """Return the (attribute, weight) pairs of an item by their definition."""
     if not isinstance(item, dict):
         return [(prefix + string, 1.0) for string in item]
     found = []
@@ -71,7 +71,7 @@ def entries(item, prefix=""):
 
 
 def as_plain(value):
-    """The plain dict, string, number or None that a value of a feature dict is read as."""
+    """Return the plain dict, string, number or None that is equivalent to a value."""
     if isinstance(value, Enum):
         return as_plain(value.value)
     if isinstance(value, dict):
@@ -85,7 +85,7 @@ def as_plain(value):
 
 
 def without_missing(item):
-    """A plain feature dict without its missing values, and their number."""
+    """Return a plain feature dict without its missing values, and their number."""
     out, n_missing = {}, 0
     for name, value in item.items():
         if value is None:
@@ -99,7 +99,7 @@ def without_missing(item):
 
 
 def as_counters(rows, names):
-    """Each row of the flat array as {attribute: weight}."""
+    """Return the rows of the flat array as dicts {attribute: weight}."""
     flat = rows.flat
     spans = zip(flat.indptr[:-1], flat.indptr[1:])
     return [

@@ -18,7 +18,7 @@ KINDS = [np.uint8, np.uint16, np.int16, np.int64, np.float32, np.float64, np.boo
 
 @st.composite
 def pictures(draw):
-    """An image of any dtype, labels of segments with gaps, and perhaps a mask."""
+    """Draw an image of any dtype, labels of segments with gaps, and a mask or None."""
     shape = draw(hnp.array_shapes(min_dims=2, max_dims=2, max_side=7))
     rng = np.random.default_rng([SEED, draw(st.integers(0, 2**32 - 1))])
     gap, first = draw(st.sampled_from([(1, 0), (1, 1), (7, 3), (10**9, 0), (1, -1)]))
@@ -35,7 +35,7 @@ def pictures(draw):
 
 
 def members(segments, mask):
-    """Pixels of each segment, and the number of each pixel's."""
+    """Return the pixels of each segment, and the number of the segment of each pixel."""
     pixels = defaultdict(list)
     for at in np.ndindex(segments.shape):
         if segments[at] >= 0 and (mask is None or mask[at]):
@@ -63,7 +63,7 @@ def looped(image, segments, features, mask):
     edges, colors = sorted(borders), means(image)
     square = [((colors[u] - colors[v]) ** 2).sum() for u, v in edges]
     mean, mean_border = np.mean(square or [0]), np.mean(list(borders.values()) or [1])
-    assume(mean == 0 or mean > 1e-20)  # otherwise contrasts are those of rounding errors
+    assume(mean == 0 or mean > 1e-20)  # otherwise, contrasts are rounding errors
     edge_features = []
     for edge, distance in zip(edges, square):
         length = borders[edge] / mean_border
