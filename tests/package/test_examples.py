@@ -55,6 +55,10 @@ SCRIPTS = [
 ]
 
 
+def test_listed_scripts_exist():
+    assert SAYS.keys() | LONG <= {path.name for path in EXAMPLES.rglob("plot_*.py")}
+
+
 @pytest.mark.parametrize("path", SCRIPTS)
 def test_gallery_script_runs(path, monkeypatch):
     plt = pytest.importorskip("matplotlib.pyplot")

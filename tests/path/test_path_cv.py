@@ -156,7 +156,9 @@ def test_parameters_of_the_estimator_go_through(chains):
     search = PathCV(ChainSSVM(random_state=0), cv=2)
     assert search.get_params()["estimator__loss"] == "hamming-count"
     outer = GridSearchCV(search, {"estimator__transitions": [True, False]}, cv=2).fit(X, y)
-    assert outer.best_params_["estimator__transitions"] in (True, False)
+    transitions = outer.best_params_["estimator__transitions"]
+    assert outer.best_estimator_.best_estimator_.transitions is transitions
+    assert len(set(outer.cv_results_["mean_test_score"])) == 2
     again = clone(search.set_params(estimator__loss="hamming"))
     assert again.estimator.loss == "hamming"
     assert again.estimator is not search.estimator
