@@ -12,8 +12,7 @@ from sstruct.plotting import BoundDisplay
 def results(rng):
     edges = [(u, v) for u in range(8) for v in range(u)]
     model = MRF(rng.normal(size=(8, 3)), edges, rng.normal(size=(len(edges), 3, 3)))
-    yield {method: map_mrf(model, method, max_iter=20) for method in ("trws", "icm")}
-    plt.close("all")
+    return {method: map_mrf(model, method, max_iter=20) for method in ("trws", "icm")}
 
 
 def test_curves_are_the_history(results):

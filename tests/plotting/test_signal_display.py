@@ -14,9 +14,7 @@ plt = pytest.importorskip("matplotlib.pyplot")
 
 @pytest.fixture
 def ax():
-    figure, ax = plt.subplots()
-    yield ax
-    plt.close(figure)
+    return plt.subplots()[1]
 
 
 def test_strips_have_the_segments(ax):
