@@ -84,7 +84,7 @@ def test_all_methods_agree_with_enumerated_planes(new_rng, seed, n_weights, as_s
             planes[int(mine[0])] = psi, loss
         known = problem.py_planes(i)
         assert set(known) >= set(planes)
-        # Known planes are different.
+        # Known planes are distinct.
         assert len({(psi.tobytes(), loss) for psi, loss in known.values()}) == len(known)
         codes = np.array([[code] for code in known], dtype=np.int32)
         scores = access.scores(problem, i, w, codes, weight)

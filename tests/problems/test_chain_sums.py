@@ -12,7 +12,7 @@ from sstruct.spans import spans_of
 
 
 def fitted(labels):
-    """A fitted model, its problem and weights, and samples of one to four nodes."""
+    """Return a fitted model, its problem and weights, and samples of one to four nodes."""
     rng = np.random.default_rng(3)
     y = [np.array([labels[0], *rng.choice([*labels], length)]) for length in rng.integers(0, 4, 8)]
     X = [rng.standard_normal((len(each), 3)) for each in y]

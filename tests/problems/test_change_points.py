@@ -21,7 +21,7 @@ EXACT = 420.0
 def make_signals(
     rng, lengths, *, F=1, costs=("mean",), bins=(), tolerance=1, least=1, most=100, unit=EXACT
 ):
-    """Signals of multiples of `unit`, a problem, and its definition."""
+    """Return a problem of signals of multiples of `unit`, and its definition."""
     X = [unit * rng.integers(-3, 4, (L, F)) for L in lengths]
     model = ChangePointModel(
         np.array([COSTS.index(name) for name in costs], dtype=np.int32),
@@ -50,7 +50,7 @@ def make_signals(
 
 
 def all_windows(truth, lengths, tolerance):
-    """The windows of known changes of all blocks."""
+    """Return the windows of the known changes of all blocks."""
     parts = np.split(truth, np.cumsum(lengths)[:-1])
     places = [np.flatnonzero(part) for part in parts]
     windows = [
@@ -72,7 +72,7 @@ def test_contract(rng, tolerance, F, options):
 
 
 def check_case(seed):
-    """Compare the answer of the decoder with enumeration on random signals."""
+    """Compare the decoder with enumeration on random signals."""
     rng = np.random.default_rng(seed)
     costs = rng.permutation(COSTS)[: rng.integers(1, 5)].tolist()
     least = int(rng.integers(1, 4))
@@ -89,7 +89,7 @@ def check_case(seed):
     )
     w = made.w * rng.choice([0.1, 1.0, 5.0])
     if rng.random() < 0.2:
-        w[0] *= -1  # starts cannot be pruned
+        w[0] *= -1  # prevents pruning
     allowed = made.allowed[0]
     phi, losses = (
         np.array([part(0, y) for y in allowed], dtype=float) for part in (made.phi, made.loss)
@@ -119,7 +119,7 @@ def test_equals_enumeration_of_any_case(seed):
 @pytest.mark.parametrize("bins", [(), (1, 5, 9)])
 @pytest.mark.parametrize("cost", COSTS)
 def test_pruning_changes_no_answer_of_long_signals(rng, cost, bins, least):
-    """A negative weight of a constant feature prevents pruning, but does not change the result."""
+    """Compare with a negative weight of a constant feature, which only prevents pruning."""
     for _ in range(5):
         L = 150
         level = np.repeat(rng.normal(0, 3, 10), 15)
@@ -162,7 +162,7 @@ def test_windows_of_intervals():
 
 @pytest.mark.parametrize("seed", range(10))
 def test_one_change_in_each_interval(seed):
-    """The best segments with one change in each interval, by enumeration."""
+    """Compare the best segments with one change in each interval with enumeration."""
     rng = np.random.default_rng(seed)
     for _ in range(25):
         bins = (1, 2, 4) if rng.random() < 0.5 else ()
@@ -190,7 +190,7 @@ def test_one_change_in_each_interval(seed):
 
 
 def some_intervals(rng, length):
-    """Numbers of random intervals of a signal, which may be next to each other."""
+    """Return the number of the interval at each position (0: none); intervals may be adjacent."""
     out, number = np.zeros(length, dtype=np.int32), 0
     position = 1 + rng.integers(0, 3)
     while position < length and rng.random() < 0.8:
@@ -202,7 +202,7 @@ def some_intervals(rng, length):
 
 
 def test_rounding_of_long_signals():
-    """Sums of long signals leave small errors in the costs of short segments."""
+    """Compare the costs of short segments at the end of a long signal, computed from its sums."""
     rng = np.random.default_rng(0)
     L = 200_000
     x = np.cumsum(rng.normal(size=L))[:, np.newaxis]

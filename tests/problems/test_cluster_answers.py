@@ -57,7 +57,7 @@ def answerer(X, y, oracle, n_threads=1):
 
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("as_sparse", [False, True])
-def test_planes_are_those_of_the_problem_at_home(rng, as_sparse, n_threads):
+def test_planes_equal_those_of_a_local_problem(rng, as_sparse, n_threads):
     X, y = make_choices(rng, n=24, d=5)
     for x in X:
         x[rng.random(x.shape) < 0.5] = 0
@@ -68,7 +68,7 @@ def test_planes_are_those_of_the_problem_at_home(rng, as_sparse, n_threads):
     w = rng.standard_normal(5)
     blocks = np.array([22, 3, 8, 9, 0, 15], dtype=np.int32)
     nothing = np.zeros(len(blocks), dtype=np.int32), np.empty(0, dtype=np.uint64)
-    # Changes alone do not make weights.
+    # Changes of weights that the worker has not received: it requests all weights.
     at = np.array([0], dtype=np.int32)
     assert there.ask((2, 1, at, w[:1]), 1.0, blocks, nothing, None) == (True, None, None)
     fine, _, found = there.ask((2, 0, None, w), 1.0, blocks, nothing, None)
@@ -84,7 +84,7 @@ def test_planes_are_those_of_the_problem_at_home(rng, as_sparse, n_threads):
         assert excess == 0
         assert index is None or (value != 0).all()
         hashes.append(plane_hash(loss, index, value))
-    # Known ones are not sent again.
+    # Known planes are not sent again.
     known = np.array([2, 0, 1, 1, 0, 1], dtype=np.int32)
     listed = np.array([7, hashes[0], hashes[2], 8, hashes[5]], dtype=np.uint64)
     _, _, found = there.ask((2, 1, at, w[:1]), 1.0, blocks, (known, listed), None)
@@ -100,7 +100,7 @@ def test_constrained_oracles_may_find_nothing(rng):
     nothing = np.zeros(1, dtype=np.int32), np.empty(0, dtype=np.uint64)
     blocks = np.array([4], dtype=np.int32)
     weights = (1, 0, None, np.zeros(4))
-    # At w = 0 all have h = 1: no labeling has a loss above it.
+    # At w = 0, all labelings have h = 1, and none has a loss of 2 or more.
     fine, _, found = there.ask(
         weights, 1.0, blocks, nothing, Constraint(1.0, 2.0, np.inf, True, False)
     )
@@ -113,7 +113,7 @@ def test_constrained_oracles_may_find_nothing(rng):
     assert unpacked(*found)[0][2] > 0
 
 
-class Refuses(Choice):
+class Failing(Choice):
     def argmax(self, x, w, y_true=None, loss_weight=1.0):
         if len(x) == 6:
             raise KeyError("six")
@@ -124,7 +124,7 @@ def test_errors_are_returned_with_their_place(rng):
     X, y = make_choices(rng, n=24)
     X = [x[:5] if k not in (12, 20) else rng.standard_normal((6, 4)) for k, x in enumerate(X)]
     y = [min(place, len(x) - 1) for place, x in zip(y, X)]
-    there = answerer(X, y, Refuses())
+    there = answerer(X, y, Failing())
     blocks = np.array([4, 9, 19, 11], dtype=np.int32)  # of samples 5, 10, 20 and 12
     nothing = np.zeros(4, dtype=np.int32), np.empty(0, dtype=np.uint64)
     fine, place, error = there.ask((1, 0, None, np.zeros(4)), 1.0, blocks, nothing, None)

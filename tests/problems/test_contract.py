@@ -1,10 +1,10 @@
-"""The contract of BlockProblem: every method against the definition, enumerated.
+"""The contract of BlockProblem: every method agrees with its definition, by enumeration.
 
-Here for chains, for trees of parts, for graphs of every pairwise model and for problems given by
-their planes; some also behind a costly oracle.
+The problems are chains, trees of parts, graphs with every pairwise model and enumerated planes;
+some are wrapped in a costly oracle.
 
-Features, weights and costs are small integers, so that sums are exact in any order, in single
-precision too, and results must agree to the bit.
+Features, weights and costs are small integers, so that sums are exact in any order, also in single
+precision, and results must agree to the bit.
 """
 
 from functools import cache
@@ -79,13 +79,13 @@ def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=Fa
     """
     F += K * scored
     bias, boundaries, transitions = switches or (True, True, True)
-    n_rows = sum(lengths) + 2  # a row before and one after, of no block
+    n_rows = sum(lengths) + 2  # the first and the last row belong to no block
     X = rng.integers(-3, 4, (n_rows, F)) * (rng.random((n_rows, F)) < 0.7)
     start = 1 + np.concatenate([[0], np.cumsum(lengths)[:-1]])
     edge_mask = boundary_mask = None
     if masked:
         edge_mask = rng.random((K, K)) < 0.7
-        edge_mask[np.arange(K), (np.arange(K) + 1) % K] = True  # a way round
+        edge_mask[np.arange(K), (np.arange(K) + 1) % K] = True  # a cycle through all labels
         boundary_mask = rng.random((2, K)) < 0.8
         boundary_mask[:, rng.integers(K)] = True
     groups = some_groups(rng, K, tied) if tied else None
@@ -193,7 +193,7 @@ def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, b
     scored : whether there are scores of the labels in addition to F features
     """
     F += K * scored
-    n_rows = sum(sizes) + 2  # a row before and one after, of no block
+    n_rows = sum(sizes) + 2  # the first and the last row belong to no block
     X = rng.integers(-3, 4, (n_rows, F)) * (rng.random((n_rows, F)) < 0.7)
     start = 1 + np.concatenate([[0], np.cumsum(sizes)[:-1]])
     edges = [graphs.random_edges(rng, size) for size in sizes]
@@ -272,7 +272,7 @@ def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, b
 
 
 def coupled(made, rng):
-    """Return a problem of blocks that share nodes with multipliers, as the parts of another."""
+    """Return the problem with multipliers for shared nodes, in the format of `made`."""
     shared = made.problem.shared_nodes()
     K, n = made.problem.n_labels, len(shared.cost)
     scale = rng.integers(1, 4, n).astype(float)
@@ -318,7 +318,7 @@ def code(y):
 
 
 def check_against_definition(chains, rng):
-    """Every method on every block."""
+    """Compare every method with its definition on every block."""
     problem, w, padded = chains.problem, chains.w, chains.padded
     # A constant that is added to every score <w, phi>; planes contain it in their losses.
     constant = getattr(chains, "constant", lambda i, y: 0.0)
@@ -350,7 +350,7 @@ def check_against_definition(chains, rng):
                 np.testing.assert_array_equal(again, y)
                 assert (same, cost) == (value, work)
             np.testing.assert_array_equal(access.scores(fork, i, padded, some, weight), lazy)
-        # The lambda-oracle of slack rescaling: a factor that is no binary fraction.
+        # The lambda-oracle of slack rescaling, with a factor that is not a binary fraction.
         y, value, _, _ = problem.best_code(i, padded, 0.3)
         best = (features + 0.3 * losses).max()
         assert value == pytest.approx(best, rel=1e-13, abs=1e-13)
@@ -366,7 +366,7 @@ def check_against_definition(chains, rng):
             out = np.zeros(problem.n_weights)
             access.scatter(problem, i, [a, b], [1.0, -1.0], out)
             assert np.array_equal(chains.public(out), move)
-            assert np.count_nonzero(out) == np.count_nonzero(move)  # the padding is left alone
+            assert np.count_nonzero(out) == np.count_nonzero(move)  # the padding does not change
             access.scatter(problem, i, [b, a], [1.0, -1.0], out)
             assert not out.any()
             access.scatter(problem, i, [a, b], [-0.5, 0.5], out)
@@ -435,7 +435,7 @@ def test_invalid_copies_of_nodes(change, message):
 
 @pytest.mark.parametrize("pairwise", PAIRWISE)
 def test_answers_of_moves_are_no_worse_than_the_truth(rng, pairwise):
-    # Large weights of any sign, so that moves often end where they should not.
+    # The weights have any sign, so that moves often end at local optima.
     made = make_graphs(rng, pairwise, 3, (6, 5) * 6, decoder=GraphDecoder("expansion", 0))
     problem, n_worse = made.problem, 0
     for weight in (1.0, 0.0):
@@ -483,7 +483,7 @@ def test_distances_of_graphs_have_the_same_bits_from_both_sides(rng, pairwise, s
 
 
 def graph_arguments(**change):
-    """Two graphs, a path of three nodes and a grid of 2 x 2."""
+    """Return the arguments of two graphs, a path of three nodes and a grid of 2 x 2."""
     return {
         "X": np.ones((7, 2)),
         "start": [0, 3],
@@ -551,7 +551,7 @@ def test_invalid_pairwise_models(arguments, message):
 
 
 def test_blocks_may_share_edges(rng):
-    # Two images of one size: the second graph's edges are the first's.
+    # Two images of the same size share their edges.
     X = rng.integers(-3, 4, (8, 2)).astype(float)
     arguments = graph_arguments(X=X, start=[0, 4], length=[4, 4], labels=np.zeros(8, dtype=int),
                                 grids=[[2, 2, 4]] * 2)  # fmt: skip
@@ -748,8 +748,8 @@ def test_invalid_center(rng):
 def test_distance_of_long_chains_that_differ_everywhere(
     rng, switches, scored, storage, dtype, G, windows
 ):
-    # Beyond 64 differing positions planes are added up in an accumulator, which must be left
-    # zero: every distance is computed twice, alternating with short ones.
+    # With more than 64 differing positions, planes are summed in an accumulator, which must be zero
+    # afterwards: each distance is computed twice, alternating with those of few differences.
     chains = make_chains(
         rng, 3, (65, 100, 64, 7), storage=storage, dtype=dtype, switches=switches, F=5, G=G,
         windows=windows, scored=scored, tied=4 if storage == "csr" else 0,
@@ -993,7 +993,7 @@ def test_access_functions_validate_arguments(rng):
 
 
 def test_common_columns_of_rows_of_ones(rng):
-    """Rows of ones are compared by vectors or merged, depending on their numbers of columns."""
+    """Compare rows of ones, by vector instructions or by merging, depending on their sizes."""
     sizes = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65, 70]
     rows = np.zeros((len(sizes) ** 2 * 2, 90))
     for row, size in zip(rows, np.ravel(list(product(sizes, sizes))), strict=True):

@@ -11,7 +11,7 @@ from tests.problems.test_contract import code, make_chains, make_enumerated
 
 
 def plane_of(made, i, y):
-    """phi(x_i, y) - phi(x_i, y_i) and L_i(y), by the definition."""
+    """Return phi(x_i, y) - phi(x_i, y_i) and L_i(y), by the definition."""
     truth = tuple(made.problem.true_code(i).tolist())
     return np.r_[made.phi(i, y) - made.phi(i, truth), made.loss(i, y)]
 
@@ -50,7 +50,7 @@ def test_every_method_against_the_definition(rng, make):
 
 
 def test_labelings_with_the_same_plane_have_the_same_code():
-    # Two nodes with equal features: which of them errs is all the same.
+    # The two nodes have equal features, so an error at either of them has the same plane.
     X, labels = np.ones((2, 1)), np.zeros(2, dtype=np.int32)
     problem = ChainProblem(
         X, ChainRanges([0], [2]), ChainModel(2, boundaries=False, transitions=False), labels

@@ -50,7 +50,7 @@ class Case:
         self.public = np.concatenate([view.ravel() for view in views.values()])
 
     def enumerated(self):
-        """The best score of a labeling with label k at node v, (V, K)."""
+        """Return the best scores of labelings with label k at node v, (V, K)."""
         V, K = len(self.x), self.K
         best = np.full((V, K), -np.inf)
         for y in product(range(K), repeat=V):
@@ -63,13 +63,9 @@ class Case:
         return max_marginals(self.problem, self.w, [is_forest], n_threads)
 
 
-def random_graph(rng, n_nodes, density):
-    return graphs.random_edges(rng, n_nodes, density)
-
-
 @pytest.mark.parametrize("seed", range(200))
 def test_cuts_equal_enumeration(rng, seed):
-    edges = random_graph(rng, int(rng.integers(1, 8)), rng.uniform(0.2, 1))
+    edges = graphs.random_edges(rng, int(rng.integers(1, 8)), rng.uniform(0.2, 1))
     n_nodes = int(edges.max()) + 1 if len(edges) else 3
     case = Case(rng, n_nodes, edges, ("potts", "contrast")[seed % 2], 2, whole=seed % 3 == 0)
     np.testing.assert_allclose(case.found(), case.enumerated(), rtol=0, atol=1e-9)
@@ -136,7 +132,7 @@ def test_cycles_of_many_labels_are_bounded_by_changes_of_the_labeling(rng):
 
 
 def test_cuts_of_larger_graphs_equal_cuts_with_a_label_forced(rng):
-    """The graphs are too large for enumeration: each label is forced in a separate decoding."""
+    """Compare large graphs with a separate decoding in which each label is forced."""
     shape = 9, 11
     edges = grid_edges(*shape, 4)
     case = Case(rng, 99, edges, "potts", 2, grid=[(*shape, 4)])
@@ -173,8 +169,8 @@ def test_threads_and_earlier_graphs_change_no_bit(rng):
 
 
 @pytest.mark.usefixtures("sigint")
-def test_ctrl_c_ends_a_long_one(rng):
-    """With strong edges, the search of each node traverses the whole image, which takes minutes."""
+def test_ctrl_c_ends_a_long_computation(rng):
+    """Interrupt max-marginals of an image with strong edges, which take minutes."""
     edges = grid_edges(300, 300, 4)
     x = rng.standard_normal((90000, 1))
     ranges = GraphRanges([0], [90000], edges, [0], [len(edges)], grids=[(300, 300, 4)])

@@ -82,7 +82,7 @@ def test_oracle_finds_labels_that_nodes_may_have(rng, method, pairwise, scale):
 
 
 @pytest.mark.parametrize("method", ["max-sum", "expansion"])
-def test_all_labels_are_as_none_given(rng, method):
+def test_full_label_counts_change_no_result(rng, method):
     x, pairwise = rng.standard_normal((4, 2)), PairwiseModel("full", 3)
     graph = GraphRanges([0], [4], [(0, 1), (1, 2), (2, 3)], [0], [3])
     plain, counted = (

@@ -5,7 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from sstruct._oracles.label_set._relaxation import LabelRelaxation
 from sstruct._problems.label_set._mixtures import MixtureProblem
+from sstruct._problems.label_set._multilabel import MultilabelProblem
 from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._testing import _problem_access as access
 from tests.problems.test_contract import check_against_definition
@@ -16,19 +18,19 @@ KINDS = ("halves", "relaxed")
 
 
 def mixture(share, one, two=None):
-    """The code of (1 - share) one + share two, as a tuple."""
+    """Return the code of (1 - share) one + share two as a tuple."""
     head = np.array([share]).view(np.int32)
     return (*head.tolist(), *one, *(one if two is None else two))
 
 
 def parts_of(y):
-    """Share, and the two codes, of a mixture."""
+    """Return the share and the two codes of a mixture."""
     one, two = np.split(np.array(y[2:], dtype=np.int32), 2)
     return np.array(y[:2], dtype=np.int32).view(np.float64)[0], tuple(one), tuple(two)
 
 
 def mixed(made, rng, n_mixtures):
-    """The same parts with mixtures: all corners, and some between two of them."""
+    """Return the same parts with mixtures: all corners, and some mixtures of two corners."""
 
     def linear(function):
         def at(i, y):
@@ -98,7 +100,7 @@ def random_weights(rng, made):
 
 
 def points(made, i, w, margin):
-    """h and g of all corners."""
+    """Return h and g of all corners."""
     truth = tuple(2 * made.Y[i]) + (0,) * (len(made.corners[i][0]) - len(made.Y[i]))
     of_truth = mixture(0.0, truth)
     h = [margin + (made.phi(i, mixture(0.0, y)) - made.phi(i, of_truth)) @ w
@@ -135,7 +137,7 @@ def test_every_search_against_the_polygon(new_rng, kind, full):
                     assert value == pytest.approx(best, rel=1e-9, abs=1e-12)
                     n_mixed += share > 0
                 else:
-                    # Whose answers are corners.
+                    # These searches return corners.
                     assert share == 0
                     assert value <= (h * g)[h > 0].max(initial=0) * (1 + 1e-10) + 1e-12
                     n_missed += value < best * (1 - 1e-6)
@@ -168,8 +170,8 @@ def test_constrained_oracle(new_rng, above, below):
         elif best is None:
             assert found is None or found[1] <= 1e-6
         elif found is None:
-            # Nothing but points of the border, or of no height, is in the angle; or it is a ray,
-            # and rounding decides whether it meets a corner.
+            # The angle contains only points of its border or with a value of 0; or it is a ray, and
+            # rounding decides whether a corner lies on it.
             inner = lower * (1 + 1e-9 * above), most * (1 - 1e-9 * below)
             best = best_of_polygon(h, g, *inner, lam)
             empty = best is None or best[0] <= 1e-6 or (above and g.max() == 0)
@@ -200,7 +202,7 @@ def test_constrained_oracle(new_rng, above, below):
 
 
 def test_more_labels_agree_between_searches(new_rng):
-    # Too many labels to enumerate halves: the two exact searches share only the cut.
+    # There are too many labels to enumerate halves. The two exact searches share only the cut.
     rng = new_rng(5)
     made = make_many(rng)
     direct, angular = (SlackProblem(made, search) for search in ("product", "angular"))
@@ -219,9 +221,6 @@ def test_more_labels_agree_between_searches(new_rng):
 
 
 def make_many(rng, n=6, K=40):
-    from sstruct._oracles.label_set._relaxation import LabelRelaxation
-    from sstruct._problems.label_set._multilabel import MultilabelProblem
-
     edges = np.column_stack(np.triu_indices(K, 1))
     Y = rng.random((n, K)) < 0.2
     labels = np.r_[0, np.cumsum(Y.sum(axis=1))], np.flatnonzero(Y) % K

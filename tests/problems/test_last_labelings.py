@@ -30,7 +30,7 @@ def random_weights(rng, problem, attractive=False):
 
 
 def called(problem, w):
-    """Return the labelings of all blocks, by a call each."""
+    """Return the labelings of all blocks, decoded one after another."""
     return [problem.best_code(i, w)[0] for i in range(problem.n_blocks)]
 
 

@@ -1,7 +1,7 @@
 """Trees of models as a block problem: every method against the definition, by enumeration.
 
-Costs and multipliers are multiples of 1/8 and copies are powers of two here, so that sums are exact
-in any order and results must agree to the bit; with three copies they agree to rounding.
+Costs and multipliers are multiples of 1/8 and numbers of copies are powers of two, so that sums are
+exact in any order and results must agree to the bit; with three copies they agree to rounding.
 """
 
 from itertools import product
@@ -19,9 +19,9 @@ from tests.reference import mrf as reference
 
 
 class Terms:
-    """The trees of a model by their definition: labelings that are allowed, f_t and phi_t.
+    """The trees of a model by their definition: allowed labelings, f_t and phi_t.
 
-    sums : of the labels of the blocks after the trees
+    sums : required sums of labels, of the blocks after the trees
     """
 
     def __init__(self, plain, problem, sums=()):
@@ -81,7 +81,7 @@ def eighths(rng, shape, forbidding=False):
 
 
 def make(rng, edges, n_nodes, *, cover=None, forbidding=False, published=False, form=None):
-    """A model of 2 to 3 labels with its problem and its terms; a labeling is always allowed."""
+    """Return a model of 2 to 3 labels that allows a labeling, its problem and its terms."""
     sizes = rng.integers(2, 4, n_nodes)
     node = [eighths(rng, int(size), forbidding) for size in sizes]
     tables = [eighths(rng, tuple(sizes[list(pair)].tolist()), forbidding) for pair in edges]
@@ -102,7 +102,7 @@ def make(rng, edges, n_nodes, *, cover=None, forbidding=False, published=False, 
 
 
 SQUARE = [(0, 1), (1, 3), (2, 3), (2, 0)]
-# A square whose nodes are in two paths each, a pendant path of nodes in one tree, and a node alone.
+# A square whose nodes are in two paths each, a pendant path in one tree, and an isolated node.
 PENDANT = [*SQUARE, (3, 4), (4, 5)]
 
 
@@ -145,23 +145,23 @@ def check_against_definition(problem, terms, rng):
     assert problem.n_multipliers == terms.n
     truths = [problem.true_code(t) for t in range(problem.n_blocks)]
     for t, truth in enumerate(truths):
-        # The first answer, at multipliers of 0.
+        # The true code has the least cost at multipliers of 0.
         y = tuple(truth[:-2].tolist())
         assert terms.free[t][terms.allowed[t].index(y)] == terms.free[t].min()
-    centre = terms.project(rng.integers(-8, 9, n) / 8.0)
-    problem.recentre(centre)
+    center = terms.project(rng.integers(-8, 9, n) / 8.0)
+    problem.recentre(center)
     w = terms.project(rng.integers(-8, 9, n) / 8.0)
     before, fork = w.copy(), problem.fork()
     for t, allowed in enumerate(terms.allowed):
         truth = allowed.index(tuple(truths[t][:-2].tolist()))
-        costs = terms.free[t] + terms.indicator[t] @ centre
+        costs = terms.free[t] + terms.indicator[t] @ center
         losses = costs[truth] - costs
         features = -terms.indicator[t] @ w
         assert problem.code_loss(t, truths[t]) == 0
         pick = rng.permutation(len(allowed))[:12]
         some = [access.code_of(problem, t, allowed[p]) for p in pick]
         for weight in (1.0, 0.25, 2.0):
-            # Scores are right up to a constant of the block: that of the truth's cost.
+            # Scores are defined up to a constant of the block, the cost of the truth.
             scores = features + weight * (losses - costs[truth])
             code, value, work, exact = problem.best_code(t, w, weight)
             assert value == scores.max()
@@ -186,7 +186,7 @@ def check_against_definition(problem, terms, rng):
             access.scatter(problem, t, [code, some[0]], [0.5, -0.5], out)
             np.testing.assert_array_equal(out, 0.5 * move)
     np.testing.assert_array_equal(w, before)
-    multipliers = terms.project(centre + w)
+    multipliers = terms.project(center + w)
     expected = problem.constant + sum(
         (free + indicator @ multipliers).min()
         for free, indicator in zip(terms.free, terms.indicator, strict=True)

@@ -27,7 +27,7 @@ DECODERS = ("enumeration", "forest", "independent", "hierarchy", "cut", "halves"
 
 
 def make_decoder(rng, kind, K):
-    """Return a decoder and its parents, None where all sets are allowed."""
+    """Return a decoder and its parents, or None if all sets are allowed."""
     if kind == "forest":
         return LabelForest(K, label_sets.random_forest(rng, K)), None
     if kind == "independent":
@@ -45,7 +45,7 @@ def make_decoder(rng, kind, K):
 
 
 def half_codes(K, edges):
-    """All half-integral codes: twice the labels, then the bits of edges that join two halves."""
+    """Yield all half-integral codes: twice the labels, then the bits of edges of two halves."""
     words = (len(edges) + 31) // 32
     for y in product((0, 1, 2), repeat=K):
         free = [e for e, (u, v) in enumerate(edges) if y[u] == y[v] == 1]
@@ -57,7 +57,7 @@ def half_codes(K, edges):
 
 
 def masses_of(y, edges, K):
-    """The masses of each edge's four outcomes, by the definition of a code."""
+    """Yield the masses of the four outcomes of each edge, by the definition of a code."""
     for e, (u, v) in enumerate(edges):
         if y[u] == y[v] == 1:
             both = 0.5 * (y[K + e // 32] >> (e % 32) & 1)
@@ -200,7 +200,7 @@ def test_marginals_equal_enumeration(rng, kind):
 
 @pytest.mark.parametrize("K", [17, 33, 150])
 def test_many_labels(rng, K):
-    """Scores, distances and scattered planes of many labels, against dense planes."""
+    """Compare scores, distances and scattered planes of many labels with dense planes."""
     edges = label_sets.random_edges(rng, K, 0.2)
     for full in (False, True):
         X = sparse.random(4, 30, 0.3, format="csr", random_state=1)

@@ -1,8 +1,8 @@
 """The contract of BlockProblem on the problems that the fits of public estimators train on.
 
-test_contract.py compares small problems with their definition, enumerated. Here the methods of a
-problem are compared with one another, so that the problem of a new estimator is tested before
-anything is written for it.
+test_contract.py compares small problems with their definition by enumeration. These tests compare
+the methods of a problem with one another, so that the problem of a new estimator is tested without
+writing its definition.
 """
 
 import sys
@@ -16,7 +16,7 @@ from sstruct._testing import _problem_access as access
 from tests.registry import TRAINED
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-# Not strict: once of many runs, in a process that had run other tests, the values were equal.
+# Not strict, since the values were equal in one of many runs, after other tests in the process.
 FORKS_DIFFER = pytest.mark.xfail(strict=False, reason="a fork of coupled tiles has other values")
 VARIANTS = [
     pytest.param(
@@ -31,16 +31,16 @@ VARIANTS = [
 
 
 def problem_of(model, X, y):
-    """Return the problem that a fit trains on: that of the Training of the fit in a callback."""
+    """Return the problem of a fit, found by a callback in the frames of its callers."""
     found = []
 
-    def look(info):
+    def collect(info):
         frame = sys._getframe()
         while frame is not None:
             found.extend(v.problem for v in frame.f_locals.values() if isinstance(v, Training))
             frame = frame.f_back
 
-    model.set_callbacks(look).fit(X, y)
+    model.set_callbacks(collect).fit(X, y)
     return found[-1]
 
 
@@ -49,7 +49,7 @@ def test_methods_of_problems_agree(example, parameters):
     problem = problem_of(example.unfitted(**parameters), *example.samples())
     forks = problem.fork(), problem.fork()
     for weight, lam in ((1.0, 0.01), (0.25, 1.0)):
-        # Some decoders need the signs that a fit gives to weights. Multipliers follow them: 0.
+        # Some decoders require weights with the signs of a fit. Multipliers, after them, are 0.
         public = problem.layout.public(np.zeros(problem.n_weights))
         fitted = example.fitted(**parameters | {"lam": lam}).w_
         public[: len(fitted)] = fitted
@@ -75,6 +75,6 @@ def test_methods_of_problems_agree(example, parameters):
             assert access.squared_distance(problem, i, truth, code) == distance
             access.scatter(problem, i, [code, truth], [-1.0, 1.0], plane)
             np.testing.assert_allclose(plane, 0, atol=1e-12)
-        if parameters.get("rescaling") != "slack":  # which does not affect predictions
+        if parameters.get("rescaling") != "slack":  # its oracle differs from that of predictions
             codes = [forks[0].best_code(i, w, 0.0)[0] for i in range(problem.n_blocks)]
             np.testing.assert_array_equal(decode(problem, w), np.concatenate(codes))

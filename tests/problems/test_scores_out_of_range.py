@@ -15,7 +15,7 @@ MANY = {
     ],
     "typed graph": [{"inference": name} for name in ("expansion", "fwmap", "exact")],
 }
-# Of chains all labelings have the score -inf, as where masks forbid them.
+# All labelings of chains have the score -inf then, as if masks forbade them.
 REJECTED = (
     "exceed the range of float64",
     "require nonnegative quadratic weights",
@@ -61,7 +61,7 @@ def test_labeling_or_error(rng, name, more):
         model = example.estimator(**example.required, **more, lam=0.1)
         try:
             problem = model._structure().train(X, y, None).problem
-        except ValueError:  # a decoder that is not for these graphs
+        except ValueError:  # the decoder does not support these graphs
             continue
         for w in weights(rng, problem.n_weights):
             for i in range(problem.n_blocks):

@@ -17,7 +17,7 @@ SCALE = 0.7
 
 
 def marginals_of(labelings, values, n_labels, total):
-    """`total` of the values of the labelings with each label at each node, or -inf."""
+    """Return `total` of the values of labelings with each label at each node; -inf if none."""
     out = np.full((labelings.shape[1], n_labels), -np.inf)
     for at in np.ndindex(*out.shape):
         some = values[labelings[:, at[0]] % n_labels == at[1]]
@@ -27,7 +27,7 @@ def marginals_of(labelings, values, n_labels, total):
 
 
 def split(made, values):
-    """The marginals of each sequence."""
+    """Return the marginals of each sequence."""
     sizes = np.asarray(made.problem.code_sizes()) * made.problem.n_labels
     parts = np.split(values, np.cumsum(sizes)[:-1])
     return [part.reshape(-1, made.problem.n_labels) for part in parts]
@@ -152,7 +152,7 @@ def test_probabilities_of_segments_equal_enumeration(seed):
 
 
 def long_problem(rng, lengths, K=3, bins=(1, 2, 5, 9, 30), most=(2**60, 25, 40), splits=False):
-    """Sequences whose windows of durations take several blocks, with forbidden labels."""
+    """Return a problem of sequences whose windows of durations span several blocks."""
     model = SegmentModel(
         K, bins=np.array(bins), least=np.array([1, 3, 2][:K]), most=np.array(most[:K]),
         self_transitions=splits,
@@ -165,7 +165,10 @@ def long_problem(rng, lengths, K=3, bins=(1, 2, 5, 9, 30), most=(2**60, 25, 40),
 
 
 def lattice(x, layout, w, model, known, join):
-    """The total and the marginals of a sequence, from all pairs of ends; `join`: a NumPy ufunc."""
+    """Return the total and the marginals of a sequence, by a loop over all pairs of ends.
+
+    join : ufunc, numpy.maximum or numpy.logaddexp
+    """
     names = "coef", "intercept", "start", "end", "edge", "self_transition", "duration"
     node, bias, start, end, edge, split, duration = (layout.table(w, name) for name in names)
     theta, L, K = x @ node.T + bias, len(x), model.n_labels
@@ -268,7 +271,7 @@ def test_results_do_not_depend_on_the_number_of_threads(rng, maxima):
 
 
 def test_gradients_are_expectations(rng):
-    """The derivatives of log Z by the weights of nodes and durations, by finite differences."""
+    """Compare derivatives of log Z by weights of nodes and durations with finite differences."""
     for _ in range(5):
         problem, w, X, model = long_problem(rng, [23])
         sums, layout = SegmentSums(problem), problem.layout

@@ -36,7 +36,7 @@ from tests.reference.segments import (
 
 def make_segments(rng, K, lengths, bins=(1, 2, 4), kinds=(), n_given=0, loss=None, longest=7,
                   splits=False, **options):  # fmt: skip
-    """As `make_chains`; `bins` may be None.
+    """Return a problem and its parts as `make_chains` does; `bins` may be None.
 
     With `longest` 3, segments have at most two nodes, whose means are exact.
     """
@@ -183,7 +183,7 @@ def test_contract_of_losses_of_segments(rng, loss, kinds, masked, splits):
 
 
 def test_distances_of_many_differences(rng):
-    """Above a number of differences, distances are sums over planes."""
+    """Compare distances of many differing labels, which are computed from planes."""
     for length in (60, 70, 130):
         labels = np.repeat(rng.integers(0, 2, length // 2), 2)
         model = SegmentModel(
@@ -200,7 +200,7 @@ def test_distances_of_many_differences(rng):
 
 @pytest.mark.parametrize("groups", [None, np.array([[0, 1], [-1, 1]])])
 def test_distances_of_splits(rng, groups):
-    """Few and many differing labels, and differences of boundaries only."""
+    """Compare distances of few and many differing labels, and of boundaries only."""
     for length in (5, 60, 140):
         model = SegmentModel(
             2, bins=np.array([1, 3, 8]), least=np.array([1, 1]), most=np.array([200, 200]),

@@ -32,7 +32,7 @@ SEARCHES = ("angular", "bisecting", "binary")
 
 
 def rescaled(made, search="auto"):
-    """The same parts under slack rescaling: phi(y) becomes L(y) (phi(y) - phi(truth))."""
+    """Return the parts under slack rescaling: phi(y) becomes L(y) (phi(y) - phi(truth))."""
     problem = SlackProblem(made.problem, search)
     truths = [tuple(problem.true_code(i).tolist()) for i in range(problem.n_blocks)]
 
@@ -96,14 +96,14 @@ def test_problems_without_maximize_product(rng):
 
 
 def points(made, i, w, margin):
-    """h and g of every labeling of a block."""
+    """Return h and g of every labeling of a block."""
     of_truth = made.phi(i, tuple(made.problem.true_code(i).tolist()))
     h = [margin + (made.phi(i, y) - of_truth) @ w for y in made.allowed[i]]
     return np.array(h), np.array([made.loss(i, y) for y in made.allowed[i]])
 
 
 def check_search(made, search, i, w, margin):
-    """One search against enumeration; return number of queries, and whether it found the best."""
+    """Compare a search with enumeration; return its number of queries, and if it found the best."""
     problem = SlackProblem(made.problem, search)
     code, value, bound, exact, queries = access.search(problem, i, w, margin)
     h, g = points(made, i, getattr(made, "public", np.asarray)(w), margin)
@@ -119,7 +119,10 @@ def check_search(made, search, i, w, margin):
 
 
 def make_planes(rng, M, kind):
-    """One block of M labelings; losses whole or real, at times many of them alike."""
+    """Return a block of M labelings, with losses that are integers, real or of very different size.
+
+    kind : "whole", "real" or "steep"
+    """
     planes = rng.standard_normal((M, 3))
     losses = rng.integers(0, 5, M).astype(float) if kind == "whole" else rng.random(M)
     if kind == "steep":
@@ -151,7 +154,7 @@ def test_thousands_of_planes(new_rng, kind, search):
     if search == "angular":
         assert np.mean(n_queries) <= 6
     else:
-        assert 0 < n_missed < 200  # the hull hides some, and few
+        assert 0 < n_missed < 200  # the convex hull hides few maxima
 
 
 @pytest.mark.parametrize("search", ["bisecting", "binary"])
@@ -205,7 +208,7 @@ def test_thousands_of_structures(new_rng, structure, search, seed):
 
 
 def with_real_costs(rng, made):
-    """The same chains with other node costs."""
+    """Return the same chains with other node costs."""
     arguments = made.arguments
     cost = rng.random((3, 3)) * (1 - np.eye(3))
     start, length = arguments["start"], arguments["length"]
@@ -221,7 +224,7 @@ def with_real_costs(rng, made):
 @settings(max_examples=200)
 @given(st.floats(0.5, 100), st.floats(0.01, 100), st.floats(0.3, 0.7), st.floats(1e-9, 1e-2), KEYS)
 def test_labels_that_hide_another(new_rng, most_h, most_g, share, short, key):
-    # Theorem 1, anywhere under the line between the two ends; in any order.
+    # As in Theorem 1 of [C15], the best labeling is slightly below the line between two others.
     h = np.array([1.0, most_h, 1e-6 * most_h, (1 - short) * (1 - share) * most_h])
     g = np.array([0.0, 1e-6 * most_g, most_g, (1 - short) * share * most_g])
     others = 1 + new_rng(key).permutation(3)
@@ -292,7 +295,7 @@ def test_remember_false_leaves_the_memory_unchanged(rng):
     assert problem.memory()["search_queries"] == queries > 0
 
 
-def test_a_memory_is_checked_before_it_is_taken_back(rng):
+def test_a_memory_is_validated_before_it_is_restored(rng):
     problem = SlackProblem(make_chains(rng, 3, (4, 2)).problem, "bisecting")
     kept = problem.memory()
     problem.restore_memory(kept)
@@ -336,7 +339,7 @@ class Rounds(ConstrainedChoice):
 
 @pytest.mark.parametrize("other", [-2.0, -0.999, -0.9])
 def test_rounding_errors_are_not_a_gain(other):
-    # The second candidate's is 1 - 1, the last one's 1 + other: below, just above and above 0.
+    # h is 1 - 1 = 0 for the second candidate, and below, just above or above 0 for the others.
     X = [np.array([[0.0], [-1.0], [other], [other]])]
     problem = SlackProblem(CallableProblem(OracleCalls(Rounds(), X, [0], [0])), "angular")
     _, value, bound, exact, queries = access.search(problem, 0, np.ones(1))

@@ -34,7 +34,7 @@ def test_contract(rng, kind, full):
 
 
 def random_weights(rng, made, kind):
-    """Real weights, attractive for the cut."""
+    """Return the parts with real weights, which are attractive for the cut."""
     w = rng.standard_normal(len(made.w)) * rng.choice([0.01, 0.05, 0.3, 3.0])
     if kind == "cut" and made.decoder.n_edges:
         w[-made.decoder.n_edges :] = abs(w[-made.decoder.n_edges :])
@@ -65,12 +65,12 @@ def test_thousands_of_label_sets(new_rng, kind, search, seed):
         assert n_missed == 0
     else:
         assert n_missed < 0.2 * len(n_queries)
-        # The hull hides some, but hardly any of labels without interactions.
+        # The convex hull hides some maxima, but hardly any of labels without interactions.
         assert n_missed > 0 or kind == "independent"
 
 
 def test_the_table_agrees_with_enumeration(new_rng):
-    # The same forest, once by its table and once by all its sets.
+    # Decode the same forest by its table and by enumeration of all sets.
     rng = new_rng(9)
     for _ in range(60):
         made = random_weights(rng, make(rng, "forest", 8, uniform=True), "forest")
@@ -93,7 +93,7 @@ def test_the_table_agrees_with_enumeration(new_rng):
 
 
 def test_sets_completed_from_halves_are_bounded(new_rng):
-    # More open labels than a completion enumerates: answers are not exact, but have a bound.
+    # There are more undecided labels than a completion enumerates, so results are not exact.
     rng, n_inexact = new_rng(10), 0
     K, n = 20, 12
     edges = np.column_stack(np.triu_indices(K, 1))

@@ -45,7 +45,7 @@ class Case:
         self.scale = float(rng.choice([0.01, 0.5, 1.0, 3.0]))
 
     def scores(self, i):
-        """The scaled score of each labeling of a block."""
+        """Return the scaled score of each labeling of a block."""
         return self.scale * np.array(
             [self.phi(i, y) @ self.public + self.fixed(i, y) for y in self.labelings[i]]
         )
@@ -54,7 +54,7 @@ class Case:
         return sum_blocks(self.problem, self.w, self.scale, n_threads, **wanted)
 
     def known(self, rng):
-        """Some labels of a random labeling of each block."""
+        """Return some labels of a random labeling of each block, and -1 for the others."""
         of_blocks = [each[rng.integers(len(each))] for each in self.labelings]
         return [np.where(rng.random(len(y)) < 0.4, y, -1) for y in of_blocks]
 
@@ -148,7 +148,7 @@ def parts(rng, seed):
 
 
 def chain(rng, seed):
-    """Chains with masks, features of transitions, and transitions that share weights."""
+    """Return chains with masks, features of transitions, or transitions that share weights."""
     made = make_chains(
         rng, int(rng.integers(1, 4)), rng.integers(1, 4, 2), masked=seed % 3 == 0, cuts=False,
         switches=SWITCHES[seed % 8], G=2 * (seed % 4 == 1), tied=3 * (seed % 5 == 2),
@@ -167,7 +167,7 @@ def chain(rng, seed):
 
 
 class ChainCase(Case):
-    """Known labels are arguments of the problem of chains."""
+    """A case of chains, for which known labels are an argument of the problem."""
 
     def sums(self, n_threads=1, known=None, **wanted):
         rows = None if known is None else np.pad(known, 1, constant_values=-1).astype(np.int32)
@@ -305,7 +305,7 @@ def test_results_do_not_depend_on_the_number_of_threads(kind):
 
 
 def large_graph(shape, n, K, pairwise="full"):
-    """A path, a star, or a random tree of n nodes."""
+    """Return a path, a star, or a random tree of n nodes."""
     rng = np.random.default_rng(0)
     child = np.arange(1, n)
     parent = {

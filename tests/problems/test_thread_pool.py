@@ -49,7 +49,7 @@ def measure(problem, pool):
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
 @pytest.mark.parametrize("wrong", [0, 40, 99])
 def test_oracle_errors_propagate_from_any_thread(n_threads, wrong):
-    # Label 1 must not be followed by any label: chains of two nodes that begin with it have none.
+    # No transition is allowed, so chains of two nodes have no labeling.
     length = np.ones(100, dtype=np.int64)
     length[wrong] = 2
     start = np.cumsum(length) - length
@@ -92,7 +92,7 @@ def test_a_second_interruption_does_not_leave_threads_in_a_pass(one_pass):
     assert problem.n_calls == n_calls
 
 
-def test_every_ticket_is_worked_off_once():
+def test_every_block_is_decoded_once_per_pass():
     problem = costly(0.0, batch_size=4)
     pool = ThreadPool(problem, 3)
     for _ in range(200):

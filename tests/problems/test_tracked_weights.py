@@ -47,7 +47,7 @@ def test_answers_follow_the_weights(new_rng, n_labels, strength, key):
         i = int(rng.integers(3))
         change = np.round(strength * rng.normal(size=4), 1)
         scatter(problem, i, codes[i], change - change.mean(), w)
-        # Weights elsewhere may change in any way.
+        # Changes of other vectors have no effect.
         scatter(problem, i, codes[i], change - change.mean(), np.zeros_like(w))
         for block in range(3):
             assert answer(problem, block, w) == answer(other, block, w)
@@ -66,7 +66,7 @@ def test_other_weights_than_the_tracked_ones(rng):
 
 
 def test_decoding_reads_new_weights(rng):
-    """The problem and the memory of the weights are the same in each call."""
+    """Decode repeatedly with the same array, whose values change."""
     problem, _ = made(rng, 64, [9, 9])
     w = np.zeros(problem.n_weights)
     for _ in range(3):
@@ -77,7 +77,7 @@ def test_decoding_reads_new_weights(rng):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("solver", [{}, {"sampling": "gap"}, {"cache": True}])
 def test_fits_with_and_without_bounds_have_the_same_bits(rng, solver, n_jobs):
-    """A mask that forbids nothing is decoded without bounds that are kept."""
+    """Compare with a mask that forbids nothing, for which no bounds are kept."""
     X = [rng.normal(size=(9, 4)) for _ in range(25)]
     y = [rng.integers(0, 64, 9) for _ in X]
     options = {"classes": np.arange(64), "max_iter": 6, "tol": 1e-9, "random_state": 0}
@@ -95,7 +95,7 @@ def test_fits_with_and_without_bounds_have_the_same_bits(rng, solver, n_jobs):
 
 
 def test_threads_change_no_bit(rng):
-    """Each thread has separate bounds, of weights at different times."""
+    """Compare numbers of threads, each of which has bounds of weights at different times."""
     X = [rng.normal(size=(12, 4)) for _ in range(220)]
     y = [rng.integers(0, 64, 12) for _ in X]
     one, two = (

@@ -11,7 +11,7 @@ from tests.problems.trees import FORESTS, make_trees
 
 
 @pytest.mark.parametrize("n_types", [1, 3])
-def test_maps_are_candidates_at_every_place(rng, n_types):
+def test_maps_equal_candidates_at_every_position(rng, n_types):
     parents, shape = [2, 2, -1, 0], np.array([[7, 9], [1, 6], [5, 1]])
     P, sizes = len(parents), n_types * shape.prod(axis=1)
     ends = np.cumsum(np.repeat(sizes, P)).reshape(3, P)

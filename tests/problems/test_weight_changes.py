@@ -25,8 +25,8 @@ def test_readers_have_the_senders_bits(rounds):
         for at, value in changes:
             w[at] = value
         version = sender.update(frozen(w))
-        for reader, looks in zip(readers, asked, strict=True):
-            if not looks:
+        for reader, asks in zip(readers, asked, strict=True):
+            if not asks:
                 continue
             received, since, last = reader
             index, values = sender.since(since)
@@ -54,7 +54,7 @@ def test_missed_changes_are_detected():
     fresh = ReceivedWeights()
     assert not fresh.update(second, first, *changes)
     assert fresh.update(second, 0, *sender.since(0))
-    # Twice does no harm; and the same weights are the same version.
+    # Changes may be applied twice, and equal weights have the same version.
     assert fresh.update(second, first, *changes)
     assert bits(fresh.w) == bits(w)
     assert sender.update(frozen(w)) == second

@@ -28,7 +28,7 @@ def blocks(draw):
     shape = draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))
     steps, step = [], 1
     order = draw(st.permutations(range(len(shape))))
-    for axis in order:  # from the fastest
+    for axis in order:  # from the smallest stride
         steps.append((axis, step))
         step *= shape[axis] + draw(st.integers(0, 2))
     strides = tuple(step for _, step in sorted(steps))
@@ -93,7 +93,7 @@ def test_public_and_padded_vectors(layout):
     assert padded.shape == (layout.size,)
     assert np.count_nonzero(padded) == layout.public_size  # the padding is zero
     np.testing.assert_array_equal(layout.public(padded), public)
-    # Filling leaves the padding as it is.
+    # Filling does not change the padding.
     w = np.full(layout.size, -1.0)
     layout.fill(w, public)
     np.testing.assert_array_equal(w, np.where(padded == 0, -1.0, padded))

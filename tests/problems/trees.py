@@ -12,7 +12,7 @@ FORESTS = ([-1], [-1, 0, 0], [2, 2, -1, 2], [1, 2, -1], [-1, 0, -1, 2])
 
 
 def joint_feature(model, parents, x, places, pair, y, unit=1.0):
-    """phi(x, y) by its definition, as one vector in the order of ``w_``.
+    """Return phi(x, y) by its definition, as one vector in the order of ``w_``.
 
     x : P arrays (S_p, F)    places : P arrays (S_p, 2)    pair : None or P tables
     """
