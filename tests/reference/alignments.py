@@ -28,7 +28,7 @@ def gaps(columns, m, local):
 
 
 def score(scores, columns, opening, extending, local):
-    """Score of an alignment; `opening` and `extending` are pairs, one for each sequence."""
+    """Return the score of an alignment; `opening` and `extending` have a value per sequence."""
     total = sum(scores[r, c] for r, c in enumerate(columns) if c >= 0)
     for lengths, first, more in zip(gaps(columns, scores.shape[1], local), opening, extending):
         total += sum(first + (length - 1) * more for length in lengths)
@@ -36,7 +36,7 @@ def score(scores, columns, opening, extending, local):
 
 
 def parts_of(x):
-    """Pair features (n, m, F), and both sequences or None, of a sample."""
+    """Return the features of pairs (n, m, F), and both sequences or None, of a sample."""
     if isinstance(x, tuple):
         x = {"sequences": x}
     elif not isinstance(x, dict):

@@ -53,11 +53,11 @@ def flat(parts, shape):
 
 
 def joint_feature(x, y, model, starts=True, ends=True, edge_features=None, copied=False):
-    """phi(x, y) in the order coef (K, F), intercept, start, end, edge (K, K) or by groups; y may
-    be a list of labelings.
+    """Return phi(x, y); y may be a list of labelings.
 
-    Then edge_feature (G, K, K), if the transitions have features, (L - 1, G). `copied`: the last
-    node is a copy of the first one of another window, so that only the transition to it counts.
+    The order is coef (K, F), intercept, start, end, edge (K, K) or by groups, and edge_feature
+    (G, K, K) if the transitions have features (L - 1, G). `copied`: the last node is a copy of the
+    first one of another window, so that only the transition to it counts.
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y)
     on = np.eye(model.n_labels)[y]
@@ -125,7 +125,7 @@ def node_cost(loss, y, weights, n_labels, node_weights):
 
 
 def segments(labels):
-    """Maximal runs (first, after) of nodes that have a label."""
+    """Return the maximal runs (first, after) of nodes that have a label."""
     runs, first = [], None
     for position, label in enumerate([*labels, -1]):
         if label >= 0 and first is None:
@@ -137,14 +137,14 @@ def segments(labels):
 
 
 def windows(first, after, size):
-    """Cut a segment into (first, after, whether a copy follows): fewest windows, of equal size."""
+    """Cut a segment into the fewest windows of equal size; return [(first, after, copied)]."""
     n = 1 if size is None else math.ceil((after - first) / size)
     cuts = [first + k * (after - first) // n for k in range(n + 1)]
     return [(a, b, b < after) for a, b in pairwise(cuts)]
 
 
 def class_factors(class_weight, y, weights, node_weights, n_labels):
-    """Weight of a node's cost by its true label: "balanced", or a dict of some labels."""
+    """Return the factor of a node's cost by true label; class_weight: "balanced" or a dict."""
     if class_weight == "balanced":
         count = [0.0] * n_labels
         for labels, weight, factors in zip(y, weights, node_weights, strict=True):
@@ -215,12 +215,12 @@ def slack_terms(terms):
 
 
 def hinge(w, block):
-    """H_i(w) = max_y L(y) - <w, phi(truth) - phi(y)>."""
+    """Return H_i(w) = max_y L(y) - <w, phi(truth) - phi(y)>."""
     return float(np.max(block.loss - block.psi @ w))
 
 
 def primal(w, lam, terms, prior=None):
-    """P(w), from its definition; the regularizer is lam/2 |w - prior|^2."""
+    """Return P(w) by its definition; the regularizer is lam/2 |w - prior|^2."""
     move = w if prior is None else w - prior
     return 0.5 * lam * float(move @ move) + sum(block.weight * hinge(w, block) for block in terms)
 
@@ -242,7 +242,7 @@ def read_working_sets(exported, terms):
 
 
 def weights_of(alphas, lam, terms):
-    """w = sum_i q_i / lam sum_y alpha_i(y) psi_i(y)."""
+    """Return w = sum_i q_i / lam sum_y alpha_i(y) psi_i(y)."""
     w = np.zeros(terms[0].phi.shape[1])
     for of_block, block in zip(alphas, terms, strict=True):
         for y, alpha in of_block.items():
@@ -251,7 +251,7 @@ def weights_of(alphas, lam, terms):
 
 
 def linear_part(alphas, terms):
-    """sum_i q_i sum_y alpha_i(y) L_i(y)."""
+    """Return sum_i q_i sum_y alpha_i(y) L_i(y)."""
     return sum(
         block.weight * alpha * block.loss[block.place[y]]
         for of_block, block in zip(alphas, terms, strict=True)
@@ -260,6 +260,6 @@ def linear_part(alphas, terms):
 
 
 def dual(alphas, lam, terms):
-    """D(alpha) = sum_i q_i sum_y alpha_i(y) L_i(y) - lam/2 |w(alpha)|^2."""
+    """Return D(alpha) = sum_i q_i sum_y alpha_i(y) L_i(y) - lam/2 |w(alpha)|^2."""
     w = weights_of(alphas, lam, terms)
     return linear_part(alphas, terms) - 0.5 * lam * float(w @ w)

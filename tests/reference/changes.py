@@ -31,7 +31,7 @@ def segments(y):
 
 
 def joint_feature(x, y, costs, bins=(), floor=1e-4):
-    """phi(x, y) of one signal (L, F) and a code."""
+    """Return phi(x, y) of one signal (L, F) and a code."""
     parts = segments(y)
     floor = np.broadcast_to(floor, x.shape[1])
     of_costs = [
@@ -55,7 +55,7 @@ def loss(truth, y, tolerance):
 
 
 def interval_loss(intervals, y, tolerance):
-    """As `loss`, if the true changes are in intervals (first, last)."""
+    """Return the `loss` for true changes that are intervals (first, last)."""
     seen, wrong = set(), 0
 
     def distance(t, interval):
@@ -71,7 +71,7 @@ def interval_loss(intervals, y, tolerance):
 
 
 def agrees(y, intervals):
-    """Whether a code has one change in each interval, and no other one."""
+    """Return whether a code has one change in each interval, and no others."""
     found = changes_of(y)
     return len(found) == len(intervals) and all(
         a <= t <= b for t, (a, b) in zip(found, intervals, strict=True)
@@ -104,7 +104,7 @@ def scaled(x, scale):
 def blocks(
     X, y, costs, bins=(), *, tolerance=5, least=1, most=None, scale="noise", weights=None
 ):  # fmt: skip
-    """brute_force.Block of each signal; the middle of intervals in y is the truth."""
+    """Return the brute_force.Block of each signal; the true change is the middle of an interval."""
     weights = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=float)
     out = []
     for i, (x, places) in enumerate(zip(X, y, strict=True)):

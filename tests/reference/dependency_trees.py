@@ -10,7 +10,7 @@ from tests.reference.brute_force import Block
 
 
 def is_tree(heads):
-    """Whether every token, numbered from 1 on, descends from the root, 0."""
+    """Return whether every token, numbered from 1, descends from the root, 0."""
     for token in range(1, len(heads) + 1):
         seen = set()
         while token != 0:
@@ -22,7 +22,7 @@ def is_tree(heads):
 
 
 def is_projective(heads):
-    """Whether all tokens between a head and its dependent descend from the head."""
+    """Return whether all tokens between a head and its dependent descend from the head."""
     for d, h in enumerate(heads, 1):
         for t in range(min(d, h) + 1, max(d, h)):
             while t not in (0, h):

@@ -8,7 +8,9 @@ from tests.reference import brute_force
 
 
 def optimum(terms, lam, box=None, prior=None):
-    """min lam/2 |w - w0|^2 + sum_i q_i xi_i  subject to  xi_i >= L_i(y) - <w, psi_i(y)> for all y.
+    """Minimize lam/2 |w - w0|^2 + sum_i q_i xi_i.
+
+    The constraints are xi_i >= L_i(y) - <w, psi_i(y)> for all i and y.
 
     `terms` are brute_force.blocks; `box` (2, d): smallest and largest weights, infinite for weights
     without a bound; `prior`: w0, by default 0. Returns the value and w. Skips the calling test if

@@ -18,7 +18,7 @@ def random_edges(rng, n_nodes, density=0.6):
 
 
 def joint_feature(x, y, edges, features, pairwise, n_labels, bias=True):
-    """phi(x, y); "fixed" has no pairwise part; y may be a list of labelings."""
+    """Return phi(x, y); "fixed" has no pairwise part; y may be a list of labelings."""
     on = np.eye(n_labels)[np.asarray(y)]
     edges = np.asarray(edges, dtype=int).reshape(-1, 2)
     one, other = on[..., edges[:, 0], :], on[..., edges[:, 1], :]
@@ -38,7 +38,7 @@ def joint_feature(x, y, edges, features, pairwise, n_labels, bias=True):
 
 
 def disagreements(y, edges):
-    """Number of edges whose ends have different labels; y may be a list of labelings."""
+    """Count the edges whose ends have different labels; y may be a list of labelings."""
     y, edges = np.asarray(y), np.asarray(edges, dtype=int).reshape(-1, 2)
     return (y[..., edges[:, 0]] != y[..., edges[:, 1]]).sum(axis=-1)
 
@@ -168,7 +168,7 @@ def tile_blocks(X, y, shapes, size, pairwise, n_labels, cost=None, weights=None,
             own = np.where(np.arange(len(own)) < n_own, own, 0)
             (block,) = blocks([(x, edges, features, own)], [truth], pairwise, n_labels, cost, None,
                               bias, False, strength)  # fmt: skip
-            if bias:  # copies have none
+            if bias:  # copies have no bias
                 at = n_labels * x.shape[1]
                 for row, z in zip(block.phi, block.labelings, strict=True):
                     for label in z[n_own:]:

@@ -64,7 +64,7 @@ def score(theta, edges, pair, y):
 
 
 def joint_feature(x, y, edges=(), pairwise="and", bias=True):
-    """phi(x, y) in the order coef (K, F), intercept, edge (E,) or (E, 2, 2)."""
+    """Return phi(x, y) in the order coef (K, F), intercept, edge (E,) or (E, 2, 2)."""
     y, edges = np.array(y), np.asarray(edges, dtype=int).reshape(-1, 2)
     on = np.eye(4)[2 * y[edges[:, 0]] + y[edges[:, 1]]]
     if pairwise == "and":
@@ -73,7 +73,7 @@ def joint_feature(x, y, edges=(), pairwise="and", bias=True):
 
 
 def loss(truth, y, cost):
-    """Return the loss; cost (2, K): of an error if the true label is off, and if it is on."""
+    """Return the loss; cost (2, K): of errors where the true label is off, and where it is on."""
     truth = np.asarray(truth)
     return (truth != y) @ np.asarray(cost)[truth, np.arange(len(truth))]
 

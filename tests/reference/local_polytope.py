@@ -28,7 +28,7 @@ def set_scores(node, edges, edge_scores):
 
 
 class LocalPolytope:
-    """Points are vectors of K values of labels, then 4 masses (00, 01, 10, 11) of each edge."""
+    """Points are vectors of K values of labels, and 4 masses (00, 01, 10, 11) of each edge."""
 
     def __init__(self, n_labels, edges):
         size = n_labels + 4 * len(edges)
@@ -48,7 +48,7 @@ class LocalPolytope:
                 self.sums.append(total)
 
     def maximum(self, objective, rows=None, ends=None):
-        """Maximize a linear function, subject to rows @ point <= ends: (value, point) or None."""
+        """Return (value, point) of the maximum subject to rows @ point <= ends, or None."""
         answer = linprog(
             -np.asarray(objective),
             A_eq=np.array(self.rows) if self.rows else None,
@@ -61,7 +61,7 @@ class LocalPolytope:
         return (-answer.fun, answer.x) if answer.status == 0 else None
 
     def contains(self, point, tolerance=1e-12):
-        """Whether a point satisfies all constraints."""
+        """Return whether a point satisfies all constraints."""
         inside = (point >= -tolerance).all() and (point <= 1 + tolerance).all()
         return inside and (
             not self.rows or np.abs(np.array(self.rows) @ point - self.sums).max() <= tolerance
@@ -82,7 +82,7 @@ def point_of_code(code, n_labels, edges):
 
 
 def random_scores(rng, n_labels, density, integer, tables):
-    """Node scores (K,), edges (E, 2) in random order and direction, edge scores (E,) or (E, 4)."""
+    """Return node scores (K,), edges (E, 2) in random order and direction, and edge scores."""
     pairs = np.array([(u, v) for u in range(n_labels) for v in range(u)], dtype=np.int32)
     pairs = rng.permutation(pairs.reshape(-1, 2)[rng.random(len(pairs)) < density])
     turned = rng.random(len(pairs)) < 0.5

@@ -1,5 +1,5 @@
-"""The polygon of points (h, g) by all pairs of given ones, and the optimum of slack rescaling over
-it. Slow and obviously correct."""
+"""Maxima over the convex hull of points (h, g) by all pairs of points, and the optimum of slack
+rescaling over mixtures of labelings. Slow and obviously correct."""
 
 import numpy as np
 
@@ -14,10 +14,11 @@ def segments(h, g):
 
 
 def best_of_polygon(h, g, lower=None, upper=None, lam=None):
-    """Find the largest h g with h > 0, (value, a, b, share); or the largest h + lam g in an angle.
+    """Return the largest h g with h > 0 as (value, a, b, share); with lam, the largest h + lam g.
 
-    The first is on a segment between two of the points, at an end or at the top of a parabola; the
-    other too, at an end or where the segment crosses a border. The second may be None.
+    The second maximum is over points with h > 0 and lower <= g / h <= upper, and None if there are
+    none. Both are attained on a segment between two of the points: at an end, or at the top of a
+    parabola (first) or where the segment crosses a border (second).
     """
     a, b, dh, dg = segments(h, g)
     if lam is None:

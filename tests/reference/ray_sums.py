@@ -39,7 +39,7 @@ def minimum(sums, rays, shape, n_levels, weight, truncation):
 
 
 def relaxation(sums, rays, shape, n_levels, weight, truncation):
-    """min sum_t f_t over convex combinations of labelings of each block that agree on pixels.
+    """Minimize sum_t f_t over convex combinations of labelings that agree on pixels.
 
     +inf if there is no solution.
     """
@@ -56,7 +56,7 @@ def relaxation(sums, rays, shape, n_levels, weight, truncation):
         n_blocks += 1
     n_pixels = shape[0] * shape[1]
     n_shared = n_pixels * n_levels
-    # Marginals of pixels, free, after the weights of labelings.
+    # The columns of the pixels' marginals follow those of the weights of labelings.
     rows, right = [], []
     for block in range(n_blocks):
         mine = [c for c, of in enumerate(blocks) if of == block]

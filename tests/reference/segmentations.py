@@ -79,7 +79,7 @@ class Segmentations:
 
 
 def random_rows(rng, lengths, n_given):
-    """Random features of all segments."""
+    """Return random features of all segments."""
     reach = np.concatenate([np.arange(length, 0, -1) for length in lengths])
     at = np.cumsum(reach) - reach
     return SegmentRows(rng.standard_normal((reach.sum(), n_given)), at, reach)

@@ -13,7 +13,7 @@ from tests.reference.brute_force import Block
 
 
 def joint_feature(graph, y, sizes, pairs, bias=True):
-    """phi(x, y); sizes: [(K_t, F_t)]; pairs: {(t, u): G}."""
+    """Return phi(x, y); sizes: [(K_t, F_t)]; pairs: {(t, u): G}."""
     features, edges = graph
     coef = [np.zeros(size) for size in sizes]
     intercept = [np.zeros(K) for K, _ in sizes]
