@@ -21,10 +21,10 @@ class Small:
     ----------
     rng : numpy.random.Generator
     kind : {"chain", "multiclass"}
-        Chains of 1 to 4 nodes with all kinds of weights; or of one node, with node weights alone.
+        Chains of 1 to 4 nodes with all kinds of weights; or of one node, with only node weights.
     lam : float
     box : {"free", "nonnegative", "mixed", "without zero"}
-        Bounds on the weights; those "without zero" keep a third of them off 0.
+        Bounds on the weights; those "without zero" exclude 0 for two thirds of them.
     """
 
     def __init__(self, rng, kind="chain", lam=0.1, box="free", n=7, K=3, batch=1):
@@ -52,7 +52,7 @@ class Small:
         self.place = self.flat(place).astype(np.intp)
 
     def flat(self, w):
-        """Weights from the problem's layout to the reference's order."""
+        """Return weights of the problem's layout in the reference's order."""
         return self.problem.layout.public(w)
 
     @property
@@ -68,15 +68,15 @@ class Small:
         return DualState(self.problem, self.lam, self.q, seed, bounds, **keywords)
 
     def primal(self, w):
-        """P(w) by enumeration; w in the reference's order."""
+        """Return P(w) by enumeration; w is in the reference's order."""
         return brute_force.primal(w, self.lam, self.terms)
 
     def optimum(self):
-        """The optimal value by the independent QP."""
+        """Return the optimal value of the independent QP."""
         return boxed_qp.optimum(self.terms, self.lam, self.bounds)[0]
 
     def alphas(self, state):
-        """The dual weights, checked: nonnegative, sum one, the truth first, none twice."""
+        """Check and return the dual weights: nonnegative, sum one, the truth first, none twice."""
         alphas = brute_force.read_working_sets(state.export(), self.terms)
         assert sum(map(len, alphas)) == state.n_labelings
         for of_block, block in zip(alphas, self.terms, strict=True):
@@ -102,7 +102,7 @@ class Small:
 
 
 def make_bounds(rng, box, d):
-    """Bounds of d weights: a third of them free, unless all are or all are nonnegative."""
+    """Return bounds of d weights; "mixed" and "without zero" leave a third of them free."""
     lower, upper = np.full(d, -np.inf), np.full(d, np.inf)
     part = rng.permutation(d) % 3
     if box == "nonnegative":

@@ -29,7 +29,7 @@ class Reference:
         self.exact, self.approximate = [], []  # (v, linear) after each visit
 
     def iterate(self):
-        """v and the linear part of the dual, from the dual weights."""
+        """Return v and the linear part of the dual, from the dual weights."""
         lam, terms = self.small.lam, self.small.terms
         v = sum(b.weight / lam * (a @ b.psi) for a, b in zip(self.alpha, terms))
         return v, sum(b.weight * float(a @ b.loss) for a, b in zip(self.alpha, terms))
@@ -71,7 +71,7 @@ class Reference:
 
     @staticmethod
     def averaged(iterates):
-        """Weights 2 / (k + 2), written out."""
+        """Return the averages of v and of the linear part with weights 2 / (k + 2)."""
         v, linear = 0.0, 0.0
         for k, (iterate, value) in enumerate(iterates):
             g = 2 / (k + 2)
@@ -79,10 +79,10 @@ class Reference:
         return v, linear
 
     def average(self):
-        """The interpolation of the two averages with the best dual value, between the bounds.
+        """Return the interpolation of the two averages with the best dual value, within bounds.
 
-        Under bounds the dual along it is not quadratic; the best is then that of the quadratic
-        minoriser at the exact visits' average, whose curvature is that without bounds.
+        With bounds, the dual is not quadratic along the interpolation. The best is then that of the
+        quadratic minorizer at the average of exact visits, whose curvature is that without bounds.
         """
         bounds, lam = self.small.bounds, self.small.lam
         v, linear = self.averaged(self.exact)
@@ -94,13 +94,13 @@ class Reference:
         curvature = lam * float(step @ step)
         share = min(max(slope / curvature, 0), 1) if curvature > 0 else 0
         best = self.dual_at(share)
-        # Free weights: no other share is better; bounded ones: not worse than the exact average.
+        # Without bounds, no other share is better; with bounds, the exact average is not better.
         others = [0] if self.small.boxed else np.linspace(0, 1, 21)
         assert all(best >= self.dual_at(t) - 1e-13 * max(1, abs(best)) for t in others)
         return np.clip(v + share * step, *bounds)
 
     def dual_at(self, share):
-        """Dual value of an interpolation of the two averages."""
+        """Return the dual value of an interpolation of the two averages."""
         (v, linear), (other, other_linear) = map(self.averaged, (self.exact, self.approximate))
         return boxed_qp.dual_value(
             (1 - share) * v + share * other,
@@ -124,7 +124,7 @@ def followed(references, state, exact):
     assert to_state, "no order of visits leads to the state"
     out = [new for new in to_state if abs(new.average() - average).max() <= tol]
     assert out, "no order of visits that leads to the state has its average"
-    return out[:4]  # they differ in what later visits may show, not in what has been checked
+    return out[:4]  # all of them agree with the state so far, but later visits may differ
 
 
 @settings(max_examples=40)

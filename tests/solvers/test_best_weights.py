@@ -67,7 +67,7 @@ def test_the_certificate_is_that_of_the_weights_kept(rng, multi_plane, average):
     assert history["validation_score"].tolist() == scores[:5]
     assert history["primal"][-1] == solution.primal
     assert history["dual"][-1] == solution.dual
-    # Below the objective of all weights that were seen, and so of any.
+    # The dual is a lower bound on the objective of any weights.
     for w in seen:
         assert solution.dual <= brute_force.primal(w, small.lam, small.terms) * (1 + 1e-12)
 

@@ -31,7 +31,7 @@ def corrective_plan(number=1, **keywords):
 
 
 def block_optimum(x, cost, lam):
-    """Largest dual of one block: <alpha, cost> - c/2 |alpha - truth|^2 on the simplex."""
+    """Return alpha and the largest <alpha, cost> - c/2 |alpha - truth|^2 on the simplex."""
     c = x @ x / lam
     start = (cost == cost.min()).astype(float)
     level = brentq(lambda b: np.maximum(start + (cost - b) / c, 0).sum() - 1, -1e3, 1e3, xtol=1e-14)

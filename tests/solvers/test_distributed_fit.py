@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import sparse
 
 from sstruct._kernels.compact import compact, expand
 from sstruct._problems.chain._chain_problem import ChainProblem
@@ -33,7 +34,7 @@ from tests.solvers.small import make_bounds
 LAM, K = 0.1, 3
 
 
-class Parted:
+class Partitioned:
     """Chains of 1 to 4 nodes in partitions, with enumerated labelings."""
 
     def __init__(self, rng, n_parts=2, box="free", n=9, n_features=2):
@@ -73,11 +74,11 @@ def chains(X, y):
 @pytest.mark.parametrize("box", ["free", "nonnegative", "mixed", "without zero"])
 @pytest.mark.parametrize("n_parts", [1, 2, 4])
 def test_the_optimum_is_that_of_an_independent_qp(rng, n_parts, box):
-    parted = Parted(rng, n_parts, box)
-    solution = DistributedFit(parted.setup(tol=1e-3, max_iter=3000)).solve()
-    optimum = boxed_qp.optimum(parted.terms, LAM, parted.bounds)[0]
+    data = Partitioned(rng, n_parts, box)
+    solution = DistributedFit(data.setup(tol=1e-3, max_iter=3000)).solve()
+    optimum = boxed_qp.optimum(data.terms, LAM, data.bounds)[0]
     assert solution.status is Status.CONVERGED
-    primal = brute_force.primal(parted.view(solution.w), LAM, parted.terms)
+    primal = brute_force.primal(data.view(solution.w), LAM, data.terms)
     assert abs(solution.primal - primal) <= 1e-10 * primal
     assert solution.dual - 1e-9 <= optimum <= primal + 1e-9
     assert primal - solution.dual <= 1.001e-3 * primal
@@ -85,8 +86,8 @@ def test_the_optimum_is_that_of_an_independent_qp(rng, n_parts, box):
 
 @pytest.mark.parametrize("box", ["free", "mixed"])
 def test_the_dual_never_falls_and_is_that_of_the_parts_dual_weights(rng, box):
-    parted = Parted(rng, 3, box)
-    run = DistributedFit(parted.setup(tol=0.0, max_iter=20, certificate_every=100))
+    data = Partitioned(rng, 3, box)
+    run = DistributedFit(data.setup(tol=0.0, max_iter=20, certificate_every=100))
     duals = [run.dual]
     for _ in range(15):
         run._iterate()
@@ -99,22 +100,22 @@ def test_the_dual_never_falls_and_is_that_of_the_parts_dual_weights(rng, box):
     assert abs(run.dual - dual) <= 1e-12
     alphas = []
     for part, a, b in zip(run.parts.parts, (0, 3, 6), (3, 6, 9)):
-        alphas += brute_force.read_working_sets(part.state.export(), parted.terms[a:b])
+        alphas += brute_force.read_working_sets(part.state.export(), data.terms[a:b])
     for of_block in alphas:
         values = np.array(list(of_block.values()))
         assert (values >= 0).all()
         assert abs(values.sum() - 1) <= 1e-12
-    value = boxed_qp.dual(alphas, LAM, parted.terms, parted.bounds)
+    value = boxed_qp.dual(alphas, LAM, data.terms, data.bounds)
     assert abs(value - run.dual) <= 1e-12 * max(1, abs(value))
 
 
 def test_one_part_is_a_fit_without_parts(rng, monkeypatch):
-    monkeypatch.setattr(FrankWolfeFit, "most_lag", 0)  # as of parts
-    parted = Parted(rng, 1, n=12)
-    problem, q = parted.problems[0]
+    monkeypatch.setattr(FrankWolfeFit, "most_lag", 0)  # as in partitions
+    data = Partitioned(rng, 1, n=12)
+    problem, q = data.problems[0]
     options = Options(tol=1e-2, max_iter=8, certificate_every=1)
     alone = FrankWolfeFit(Setup(problem, LAM, q, options)).solve()
-    rounds = DistributedFit(parted.setup(tol=1e-2, max_iter=8, certificate_every=1)).solve()
+    rounds = DistributedFit(data.setup(tol=1e-2, max_iter=8, certificate_every=1)).solve()
     n = min(len(alone.history["dual"]), len(rounds.history["dual"]), 4)
     for name in ("oracle_calls", "approximate_passes"):
         np.testing.assert_array_equal(rounds.history[name][:n], alone.history[name][:n])
@@ -123,44 +124,44 @@ def test_one_part_is_a_fit_without_parts(rng, monkeypatch):
 
 def test_moves_that_are_alike_raise_the_dual_together(rng):
     for n_parts in (1, 2, 3, 4, 9):
-        run = DistributedFit(Parted(rng, n_parts).setup())
-        # By caution c, n moves that are alike raise it by a positive multiple of 2 c - n.
+        run = DistributedFit(Partitioned(rng, n_parts).setup())
+        # n equal moves that are divided by the caution c increase the dual if n < 2 c.
         for part in run.parts.parts:
             assert part.caution == pytest.approx(max(1, n_parts / 2 + 0.3))
 
 
 @pytest.mark.parametrize("box", ["free", "mixed"])
 def test_fit_resumes_from_the_state_of_another_fit(rng, box):
-    parted = Parted(rng, 3, box)
-    first = DistributedFit(parted.setup(tol=1e-3))
+    data = Partitioned(rng, 3, box)
+    first = DistributedFit(data.setup(tol=1e-3))
     assert first.solve().status is Status.CONVERGED
     left = first.export()
-    setup = parted.setup()
+    setup = data.setup()
     setup.warm = left
     # The same dual value, of the same dual weights.
     run = DistributedFit(setup)
     assert abs(run.dual - first.dual) <= 1e-12 * first.dual
-    alphas = brute_force.read_working_sets(run.export(), parted.terms)
-    value = boxed_qp.dual(alphas, LAM, parted.terms, parted.bounds)
+    alphas = brute_force.read_working_sets(run.export(), data.terms)
+    value = boxed_qp.dual(alphas, LAM, data.terms, data.bounds)
     assert abs(value - run.dual) <= 1e-12 * max(1, abs(value))
-    # Of the first blocks alone, up to the middle of a part: the others begin at their truths.
+    # With dual weights of only the first blocks, the others start at the truth.
     n, labelings = 4, left["size"][:4].sum()
     entries = (left["size"][:4] * setup.problem.code_sizes[:4]).sum()
     ends = {"size": n, "alpha": labelings, "code": entries}
     setup.warm = {name: left[name][:end] for name, end in ends.items()}
     run = DistributedFit(setup)
-    rest = brute_force.read_working_sets(run.export(), parted.terms)
+    rest = brute_force.read_working_sets(run.export(), data.terms)
     assert rest[:n] == alphas[:n]
     assert all(max(of_block.values()) == 1 for of_block in rest[n:])
-    value = boxed_qp.dual(rest, LAM, parted.terms, parted.bounds)
+    value = boxed_qp.dual(rest, LAM, data.terms, data.bounds)
     assert abs(value - run.dual) <= 1e-12 * max(1, abs(value))
 
 
 def test_exported_state_is_validated(rng):
-    parted = Parted(rng, 2)
-    first = DistributedFit(parted.setup(tol=1e-3))
+    data = Partitioned(rng, 2)
+    first = DistributedFit(data.setup(tol=1e-3))
     first.solve()
-    left, setup = first.export(), parted.setup()
+    left, setup = first.export(), data.setup()
     for field, value in {
         "code": np.append(left["code"], np.int32(0)),
         "alpha": 0.5 * left["alpha"],
@@ -176,7 +177,7 @@ def test_exported_state_is_validated(rng):
 
 
 def test_invalid_replies_leave_no_state_to_resume(rng, monkeypatch):
-    run = DistributedFit(Parted(rng, 2).setup(tol=1e-3))
+    run = DistributedFit(Partitioned(rng, 2).setup(tol=1e-3))
     run.solve()
     whole = run.export()
     for answer in (None, {}, {**whole, "alpha": whole["alpha"].tolist()}, {**whole, "size": 3}):
@@ -188,12 +189,12 @@ def test_invalid_replies_leave_no_state_to_resume(rng, monkeypatch):
 
 
 def test_a_blend_is_a_convex_combination(rng):
-    parted = Parted(rng, 1, n=6)
-    problem, q = parted.problems[0]
+    data = Partitioned(rng, 1, n=6)
+    problem, q = data.problems[0]
     run = FrankWolfeFit(Setup(problem, LAM, q, Options()))
     run._passes()
     kept, before, linear = run.state.export(), run.state.v(), run.state.linear
-    for _ in range(12):  # so that labelings are dropped
+    for _ in range(12):  # enough passes to drop labelings
         run._passes()
         run.n_passes += 1
     after, linear_after = run.state.v(), run.state.linear
@@ -207,8 +208,8 @@ def test_a_blend_is_a_convex_combination(rng):
 
 
 def test_after_an_approximate_pass_mixing_is_blending(rng):
-    parted = Parted(rng, 1, n=12)
-    problem, q = parted.problems[0]
+    data = Partitioned(rng, 1, n=12)
+    problem, q = data.problems[0]
     mixed, blended = (FrankWolfeFit(Setup(problem, LAM, q, Options())) for _ in range(2))
     for run in (mixed, blended):
         run._passes()
@@ -246,7 +247,7 @@ def test_a_compact_change_is_the_difference_compacted(v, seed, share, divisor):
 def test_weights_with_wrong_shape(rng):
     with pytest.raises(ValueError, match="before has 2 weights, expected 3"):
         compact_change(np.zeros(3), np.zeros(2), 1.0)
-    problem, q = Parted(rng, 1).problems[0]
+    problem, q = Partitioned(rng, 1).problems[0]
     with pytest.raises(ValueError, match="expected"):
         place(DualState(problem, LAM, q, 0), np.zeros(problem.n_weights + 1), 0.0)
     with pytest.raises(ValueError, match="averages"):
@@ -254,8 +255,6 @@ def test_weights_with_wrong_shape(rng):
 
 
 def test_shares_meet_the_optimality_conditions(rng):
-    from scipy import sparse
-
     for _ in range(20):
         moves, v = rng.standard_normal((4, 7)), rng.standard_normal(7)
         linear = rng.standard_normal(4)
@@ -283,13 +282,13 @@ def test_a_share_within_bounds_is_the_best_of_a_grid(rng):
 
 
 def test_recreated_partition_continues_with_identical_results(rng):
-    parted = Parted(rng, 2)
-    run = DistributedFit(parted.setup(tol=0.0, certificate_every=100))
+    data = Partitioned(rng, 2)
+    run = DistributedFit(data.setup(tol=0.0, certificate_every=100))
     for _ in range(4):
         run._iterate()
     news = run._updates()
     kept = [part.keep(*some) for part, some in zip(run.parts.parts, news)]
-    again = DistributedFit(parted.setup(tol=0.0, certificate_every=100))
+    again = DistributedFit(data.setup(tol=0.0, certificate_every=100))
     for part, state in zip(again.parts.parts, kept):
         part.restore_state(state, run.v)
     for turn in (0, 1, 2):
@@ -327,7 +326,7 @@ WRONG = {
 
 @pytest.mark.parametrize("name, answer", [(n, a) for n, some in WRONG.items() for a in some])
 def test_answers_that_do_not_fit_end_the_fit(rng, name, answer):
-    run = DistributedFit(Parted(rng, 2).setup(tol=1e-6, certificate_every=1))
+    run = DistributedFit(Partitioned(rng, 2).setup(tol=1e-6, certificate_every=1))
     ask = run.parts.ask
 
     def other(asked, arguments):
@@ -346,18 +345,18 @@ def test_answers_that_do_not_fit_end_the_fit(rng, name, answer):
 def test_traffic_is_of_changes_and_not_of_data(rng):
     received = []
     for n in (8, 32):
-        parted = Parted(rng, 2, n=n)
-        run = DistributedFit(parted.setup(tol=0.0, certificate_every=100))
+        data = Partitioned(rng, 2, n=n)
+        run = DistributedFit(data.setup(tol=0.0, certificate_every=100))
         run._iterate()
         received.append(run.parts.received / run.n_rounds)
         nonzeros = np.count_nonzero(run.v)
-    # Of either part at most all entries of v, and five numbers.
+    # Each of the two parts sends at most all entries of v, and five numbers.
     assert max(received) <= 2 * (8 * len(run.v) + 5 * 8)
     assert nonzeros > 0
 
 
 def test_missed_weight_changes_raise(rng):
-    run = DistributedFit(Parted(rng).setup())
+    run = DistributedFit(Partitioned(rng).setup())
     run._iterate()
     (share, (version, _, _, _), dual), *_ = run._updates()
     few = version + 5, version + 4, np.array([0], dtype=np.int32), np.array([1.0])
@@ -366,8 +365,8 @@ def test_missed_weight_changes_raise(rng):
 
 
 def test_an_interrupted_round_leaves_a_certificate(rng):
-    parted = Parted(rng)
-    setup = parted.setup(tol=0.0, certificate_every=100)
+    data = Partitioned(rng)
+    setup = data.setup(tol=0.0, certificate_every=100)
     parts, ask = setup.problem.parts, setup.problem.parts.ask
 
     def interrupted(name, arguments):
@@ -380,16 +379,16 @@ def test_an_interrupted_round_leaves_a_certificate(rng):
     run = DistributedFit(setup)
     solution = run.solve()
     assert solution.status is Status.INTERRUPTED
-    primal = brute_force.primal(parted.view(solution.w), LAM, parted.terms)
+    primal = brute_force.primal(data.view(solution.w), LAM, data.terms)
     assert abs(solution.primal - primal) <= 1e-10 * primal
-    optimum = boxed_qp.optimum(parted.terms, LAM, parted.bounds)[0]
+    optimum = boxed_qp.optimum(data.terms, LAM, data.bounds)[0]
     assert solution.dual <= optimum + 1e-9 <= primal + 2e-9
 
 
 @pytest.mark.parametrize("options", [{"multi_plane": False}, {"step": "corrective"}])
 def test_other_steps_reach_the_optimum_too(rng, options):
-    parted = Parted(rng, 3)
-    solution = DistributedFit(parted.setup(tol=1e-2, max_iter=3000, **options)).solve()
+    data = Partitioned(rng, 3)
+    solution = DistributedFit(data.setup(tol=1e-2, max_iter=3000, **options)).solve()
     assert solution.status is Status.CONVERGED
 
 

@@ -191,7 +191,7 @@ def test_same_bits_for_every_number_of_threads(new_rng, options, key, box, batch
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 @pytest.mark.parametrize("step", STEPS)
-def test_another_seed_goes_another_way(new_rng, step, sampling):
+def test_results_depend_on_the_seed(new_rng, step, sampling):
     options = Options(step=step, sampling=sampling, tol=0, max_iter=4)
     first, again, other = (
         solver(Small(new_rng(3), lam=0.05, n=20), options, seed).solve() for seed in (11, 11, 12)
@@ -274,7 +274,7 @@ def test_draws_are_in_proportion_to_the_gaps(rng):
     expected = n_draws * weights / weights.sum()
     likely = expected > 5
     statistic = ((draws - expected)[likely] ** 2 / expected[likely]).sum()
-    # Of a chi-square variable the mean is its degrees of freedom k, the variance 2 k.
+    # A chi-square variable with k degrees of freedom has mean k and variance 2 k.
     degrees = likely.sum() - 1
     assert statistic < degrees + 5 * math.sqrt(2 * degrees)
     for i in range(n):  # a tree with one weight draws that
@@ -299,7 +299,7 @@ def block_gaps(small, state, cached):
 @pytest.mark.parametrize("box", ["free", "mixed"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_cache_is_used_by_the_criterion_of_the_paper(rng, kind, box):
-    # All blocks are in one batch, so that all look-ups are at the w before the pass.
+    # All blocks are in one batch, so that the cache is searched at the w before the pass.
     n = 30
     small = Small(rng, kind, lam=0.1, box=box, n=n, batch=n)
     state, pool = small.state(), ThreadPool(small.problem)
@@ -317,7 +317,7 @@ def test_cache_is_used_by_the_criterion_of_the_paper(rng, kind, box):
             of_mean += (floor > 0.25 * seen).sum()
         gaps, cached = (block_gaps(small, state, cached) for cached in (False, True))
         hits = (cached >= enough) & (cached > 1e-12)
-        assert (abs(cached - enough)[cached > 1e-12] > 1e-12).all(), "a tie says nothing"
+        assert (abs(cached - enough)[cached > 1e-12] > 1e-12).all(), "rounding would decide a tie"
         calls = state.n_oracle_calls
         exact_pass(
             state, pool, PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, number, 100, LATER), True

@@ -35,7 +35,7 @@ def sequences():
 
 
 def seen(y):
-    """The transitions of a training set, and a few more."""
+    """Return a mask of the transitions in y and of all self-transitions."""
     mask = np.eye(4, dtype=bool)
     for labels in y:
         mask[labels[:-1], labels[1:]] = True
@@ -52,8 +52,8 @@ VARIANTS = {
     "node weights": {"loss": [0.5, 1.0, 2.0, 0.3]},
     "cost matrix": {"loss": (np.ones((4, 4)) - np.eye(4)) * [[1], [2], [0.5], [1]]},
     "mask": {"transition_mask": seen},
-    "mask alone": {"transition_mask": seen, "transitions": False},
-    "one chain at a cut": {"ignore_label": 2},
+    "mask without weights": {"transition_mask": seen, "transitions": False},
+    "ignored labels": {"ignore_label": 2},
     "parts": {"solver": GDMM(parts=3)},
     "large rho": {"solver": GDMM(rho=5.0)},
 }
@@ -77,13 +77,13 @@ def test_the_optimum_of_the_other_solvers(sequences, name):
     history = model.history_
     at = np.isfinite(history["primal"])
     assert at.sum() >= 1
-    # The bounds hold at every check, not at the end alone.
+    # The bounds hold at every check, not only at the end.
     rounding = 1 + 1e-12
     assert (history["dual"] <= best.objective_ * rounding).all()
     assert (np.diff(history["dual"]) >= 0).all()
     assert (history["primal"][at] * rounding >= best.dual_objective_).all()
     assert (history["relaxed_primal"][at] * rounding >= best.dual_objective_).all()
-    # Messages are consistent in the end.
+    # Messages are consistent at the end.
     assert history["feasibility"][-1] < 1e-5
     if options.get("transitions", True):
         np.testing.assert_allclose(model.edge_coef_, best.edge_coef_, atol=0.02)
@@ -94,7 +94,7 @@ def test_the_optimum_of_the_other_solvers(sequences, name):
 
 
 def problem_of(rng, masked, K=4):
-    """A random chain problem, and its lam and block weights."""
+    """Return a random chain problem, and its lam and block weights."""
     lengths = rng.integers(1, 6, rng.integers(1, 6))
     labels = rng.integers(0, K, lengths.sum()).astype(np.int32)
     X = rng.standard_normal((lengths.sum(), 3))
@@ -114,7 +114,7 @@ def problem_of(rng, masked, K=4):
 
 
 def hinge_losses(problem, w):
-    """H_i(w) of each block, by the oracle."""
+    """Return H_i(w) of each block, by the oracle."""
     out = np.empty(problem.n_blocks)
     for i in range(problem.n_blocks):
         _, value, _, _ = problem.best_code(i, w)
@@ -143,8 +143,8 @@ def test_bounds_hold_at_any_state(new_rng, masked, n_passes, rho, step, parts, k
     state = rebuild(factors)
     np.testing.assert_allclose(factors.w, before, atol=1e-9 * (1 + np.abs(before).max()))
     assert 0 <= state["feasibility"] <= 1 + 1e-12
-    # Lower bound: w is that of a distribution over labelings of each chain, so the loss less
-    # lam/2 |w|^2 cannot pass what lam/2 |u|^2 plus the hinge losses is, at any u.
+    # Lower bound: w belongs to a distribution over the labelings of each chain, so the dual is at
+    # most the primal of any weights u.
     w = np.zeros(problem.n_weights)
     loss = consistent_dual(factors, w)
     dual = lam * (loss - 0.5 * w @ w)
@@ -198,7 +198,7 @@ def test_soft_bcfw_does_not_agree(sequences):
     assert soft.dual < hard.dual < hard.primal < soft.primal
 
 
-def test_the_exhaustive_search_goes_the_same_way(sequences):
+def test_exhaustive_search_gives_the_same_iterates(sequences):
     options = dict(max_iter=30, tol=0, rho=1.0)
     solutions = [
         solver_of(sequences, published=Published(exhaustive=all_), **options).solve()
@@ -225,7 +225,7 @@ def test_with_many_labels_the_exact_primal_waits_for_the_relaxed_one(sequences, 
     assert gap <= 1e-3 * history["relaxed_primal"][first]
     assert late.n_passes >= eager.n_passes
     assert late.gap <= 1e-3 * late.primal
-    # At the end of the passes it is computed in any case.
+    # The exact primal is always computed at the end of a fit.
     assert np.isfinite(solver_of(sequences, max_iter=3, tol=0).solve().primal)
 
 
@@ -244,7 +244,7 @@ def test_with_few_transitions_every_check_has_the_exact_primal():
     assert abs(solution.primal - dense) <= 1e-12 * dense
 
 
-def test_weights_of_transitions_hold_no_dust():
+def test_transition_weights_have_no_rounding_residues():
     X, y = make_large_domain_sequences(40, 60, n_features=10, random_state=0)
     options = dict(solver="gdmm", lam=0.1, tol=0, max_iter=30, random_state=0)
     with pytest.warns(match="after 30 passes"):

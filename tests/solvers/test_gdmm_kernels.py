@@ -9,7 +9,7 @@ from sstruct._testing import _solver_access as access
 
 
 def projected(c, Q, C):
-    """The same program by bisection for its multiplier."""
+    """Return the solution and multiplier of the program by bisection for the multiplier."""
     u = np.zeros(len(c))
     u[0] = C
     low, high = (c - Q * C).min() - Q * C, (c + Q * u).max()
@@ -36,8 +36,8 @@ def test_the_program_of_a_factor(c, Q, C):
     assert abs(a.sum()) <= 1e-12 * C
     assert (a[1:] <= 0).all()
     assert 0 <= a[0] <= C * (1 + 1e-12)
-    # Between the entries at their bounds and the others, any multiplier is one; ours is at a kink
-    # of none of them, or the only one.
+    # Optimality conditions: the gradient is b for entries below their upper bounds, and at most b
+    # for the others.
     gradient = c + Q * a
     tolerance = 1e-10 * Q * scale
     assert abs(b - multiplier) <= tolerance
@@ -90,7 +90,7 @@ def test_steps_of_many_edges(new_rng, n, rho, C, step, scale, key):
     tolerance = 1e-12 * (C + scale)
     assert (table[:4] >= 0).all()
     np.testing.assert_allclose(table[:4].sum(axis=0), C, rtol=1e-14)
-    # Where mass is, the gradient of the program is the highest.
+    # The gradient of the program is largest where the mass is positive.
     slope = gradient - Q * moved
     for edge in range(n):
         positive = slope[:, edge][table[:4, edge] > 1e-12 * C]
@@ -105,7 +105,7 @@ def test_steps_of_many_edges(new_rng, n, rho, C, step, scale, key):
         change -= (marginal**2).sum()
     assert abs(residual) <= 1e-9 * n * C**2
     assert abs(change) <= 1e-9 * n * C**2
-    # What a table is filled up with stays where it is.
+    # The padding does not change.
     np.testing.assert_array_equal(table[:, n:], before[:, n:])
 
 

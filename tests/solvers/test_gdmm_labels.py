@@ -76,10 +76,10 @@ def test_searches_find_the_true_maxima(new_rng, key, n_parts):
         label, top, edge, joint = search_labels(case.factors, i, part, w, slack)
         gains = coef @ case.X[i] + intercept + case.cost[0]
         admitted = np.isin(np.arange(case.K), label_state(case.factors, i)["label"])
-        looked_at = [k for k in parts[part] if not admitted[k]]
-        if looked_at:
-            assert label in looked_at
-            assert gains[label] == pytest.approx(max(gains[looked_at]), abs=1e-12)
+        candidates = [k for k in parts[part] if not admitted[k]]
+        if candidates:
+            assert label in candidates
+            assert gains[label] == pytest.approx(max(gains[candidates]), abs=1e-12)
             assert top == pytest.approx(gains[label], abs=1e-12)
         else:
             assert label == -1
@@ -128,7 +128,7 @@ def test_running_variables_are_consistent(new_rng, key, n_parts):
         coef[label] += alpha[:, None] * case.X[i]
         bias[label] += alpha
         v[state["edge"]] += beta[:, 2]
-        # The multipliers stay where the penalty changes: rho (message - residual).
+        # A change of rho keeps the multipliers rho (message - residual).
         after = label_state(case.factors, i)
         residual = beta[:, [1, 0]] + beta[:, 2:] - alpha[state["end"]]
         np.testing.assert_allclose(
@@ -165,7 +165,7 @@ def test_bounds_from_scratch(new_rng, key):
     loss = (np.where(case.Y == 1, case.cost[1] * (1 - q), case.cost[0] * q)).sum(axis=1)
     norm = (coef**2).sum() + (bias**2).sum() + (v**2).sum()
     assert dual == pytest.approx(case.weights @ loss - case.lam / 2 * norm, abs=1e-10)
-    # Edges' masses are those of the whole alpha; between it and the truth they stay consistent.
+    # The masses of edges are consistent with those of the unscaled alpha.
     q = case.Y - alphas / factor[:, None]
     low, high = np.zeros((2, len(v)))
     for e, (a, b) in enumerate(case.edges):
@@ -173,7 +173,7 @@ def test_bounds_from_scratch(new_rng, key):
         low[e] = factor @ (both - np.minimum(q[:, a], q[:, b]))
         high[e] = factor @ (both - np.maximum(q[:, a] + q[:, b] - 1, 0))
     np.testing.assert_allclose(v, scale * np.clip(0, low, high), atol=1e-9)
-    # The hinge losses are those of the linear program; what is half on was let in.
+    # The hinge losses are those of the linear program.
     polytope = LocalPolytope(case.K, case.edges)
     for i, x in enumerate(case.X):
         gains = coef @ x + bias + np.where(case.Y[i] == 1, -case.cost[1], case.cost[0])
@@ -191,7 +191,7 @@ def test_bounds_from_scratch(new_rng, key):
     ends = [(state["alpha"][state["end"]] ** 2).sum() for state in states]
     assert square == pytest.approx(sum(ends))
     assert (case.alphas(0) == alphas[0]).all()
-    # A sample lets in a label at most.
+    # At most one label per sample is added.
     assert set(grown) <= {0, 1}
     assert sum(grown) == n_admitted
 

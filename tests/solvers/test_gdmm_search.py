@@ -14,7 +14,7 @@ SIGNS = [(-1,), (0,), (1,), (-1, 0), (-1, 1), (0, 1), (-1, 0, 1)]
 
 
 def messages(rng, K, signs, ties):
-    """Messages of the given signs to some labels; the others have none."""
+    """Return messages of the given signs to some labels; the others have none."""
     values = np.abs(rng.standard_normal(K)) + 0.01
     if ties:
         values = np.ceil(values)

@@ -166,7 +166,7 @@ def test_restore_raises_for_arrays_that_do_not_fit(rng, name, change, message):
 
 
 def test_growing_and_dropping_never_loses_weight(rng):
-    # Many labelings a block (no drop), then all idle ones dropped at once.
+    # Many labelings per block, as none are dropped; then all idle ones are dropped at once.
     small = Small(rng, lam=1e-3, n=5, K=4)
     state = small.state()
     for number in range(1, 61):
@@ -212,7 +212,7 @@ def test_features_of_any_scale(rng, step, scale):
 
 @pytest.mark.parametrize("step", STEPS)
 def test_infinite_distances_raise(rng, step):
-    # They made weights NaN, and a loop without end.
+    # Without the error, weights would be NaN, and a loop would not end.
     X = rng.standard_normal((6, 2)) * 1e200
     problem = ChainProblem(X, ChainRanges([0, 1, 3], [1, 2, 3]), ChainModel(3), [0, 1, 1, 2, 0, 1])
     state = DualState(problem, 0.1, np.full(3, 1 / 3), 0)

@@ -160,8 +160,8 @@ def test_state_is_valid_after_a_deadline(rng):
         small.check(state)
 
 
-def go_on(state, pool):
-    """Make passes without an end."""
+def run_passes(state, pool):
+    """Run passes until an exception is raised."""
     with pool:
         for number in itertools.count(1):
             exact_pass(state, pool, plan(number, 2), False)
@@ -170,17 +170,17 @@ def go_on(state, pool):
 
 @contextmanager
 def interrupted_after(state, n_calls):
-    """Raise a signal from another thread once a state has had so many oracle calls."""
+    """Raise a signal from another thread once a state has had `n_calls` oracle calls."""
     over = threading.Event()
 
-    def watch():
+    def poll():
         while not over.is_set():
             if state.n_oracle_calls >= n_calls:
                 signal.raise_signal(signal.SIGINT)
                 return
             time.sleep(1e-4)
 
-    thread = threading.Thread(target=watch)
+    thread = threading.Thread(target=poll)
     try:
         thread.start()
         yield
@@ -198,7 +198,7 @@ def test_state_is_valid_after_an_interruption(rng, n_threads):
         state = small.state()
         n_calls = int(rng.integers(1, 10_000))
         with interrupted_after(state, n_calls), pytest.raises(KeyboardInterrupt):
-            go_on(state, pool)
+            run_passes(state, pool)
         state.measure_dual()
         small.check(state)
         assert state.n_oracle_calls >= n_calls
@@ -216,7 +216,7 @@ def test_lags_out_of_range():
             plan(lag=lag)
 
 
-class Told:
+class FakeState:
     """A state with a given dual value."""
 
     def __init__(self):
@@ -236,7 +236,7 @@ def test_lag_depends_on_the_joint_gain_of_visits():
             lag.update()
         return lag.now
 
-    state = Told()
+    state = FakeState()
     for shares, expected in [
         ((), 1),
         ((0.99,), 2),
@@ -253,7 +253,7 @@ def test_lag_depends_on_the_joint_gain_of_visits():
         again = Lag(state)
         again.resume(lag.notes())
         assert again.notes() == lag.notes()
-    # Too little work since the last look to read w for it, and an exact dual.
+    # After little work, the dual is only measured if `at_once` is true.
     lag = Lag(state)
     lag.begin()
     state.dual, state.true, state.estimated = lag.dual + 1.0, lag.dual, True

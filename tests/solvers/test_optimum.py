@@ -21,7 +21,7 @@ STEPS = ["fw", "pairwise", "away", "corrective"]
 
 
 def follows(before, after):
-    """A mask as a callable: no start with 2, no end with 1, and MASK between."""
+    """Return whether a transition is allowed: no start with 2, no end with 1, MASK between."""
     if before is None:
         return after != 2
     if after is None:
@@ -30,7 +30,7 @@ def follows(before, after):
 
 
 def make(rng, *, model=None, n=9, ignored=False, F=3, K=3, csr=False):
-    """Noisy chains with allowed labelings; -1 marks ignored nodes."""
+    """Return noisy chains with allowed labelings; -1 marks ignored nodes."""
     model = model or brute_force.Model(K)
     X, y = [], []
     for i in range(n):
@@ -150,7 +150,7 @@ def test_samples_without_labels_count_as_weight_0(rng):
 
 
 def test_uniform_sampling_does_not_stall_on_blocks_it_has_not_drawn():
-    # A pass of draws with replacement may meet solved blocks alone; that is no stall.
+    # A pass of draws with replacement may visit only solved blocks without being stalled.
     X, y = list(np.eye(4)[:, np.newaxis]), [[0], [1], [0], [1]]
     for seed in range(20):
         estimator = ChainSSVM(

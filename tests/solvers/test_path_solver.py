@@ -150,7 +150,7 @@ def test_invalid_changes_of_lam(rng):
             change(averaged, small.lam)
 
 
-def test_rounding_ends_a_path_of_no_gap_at_all(rng):
+def test_rounding_ends_a_path_with_a_tiny_eps(rng):
     small = Small(rng)
     solver = PathSolver(
         Setup(small.problem, small.lam, small.q, Options(max_iter=300)), small.state()
@@ -161,9 +161,7 @@ def test_rounding_ends_a_path_of_no_gap_at_all(rng):
     assert solver.end > 0
 
 
-def test_the_first_breakpoint_is_as_small_as_it_may_be(rng):
-    # At a third of it no dual weights with so small a gap keep their losses: checked by the path
-    # itself for a smaller eps, whose dual weights are near the optimum.
+def test_scaled_weights_are_within_eps_above_the_first_breakpoint(rng):
     small = Small(rng, n=30)
     eps = 0.05
     solver = PathSolver(Setup(small.problem, small.lam, small.q, Options()), small.state())

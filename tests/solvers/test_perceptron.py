@@ -76,7 +76,7 @@ def follow(case, w, order, factor, aggressiveness, box):
     """Return all iterates of the papers' update, by enumeration."""
     constant = getattr(case, "constant", lambda i, y: 0.0)
     w, iterates = np.clip(w, *box), []
-    true_code = getattr(case.problem, "problem", case.problem).true_code  # of no planes
+    true_code = getattr(case.problem, "problem", case.problem).true_code
     for i in order.tolist():
         truth, allowed = true_code(i).tolist(), case.allowed[i]
         phi = np.array([case.phi(i, y) for y in allowed])
@@ -103,7 +103,7 @@ def test_every_structure_by_enumeration(rng, kind, aggressiveness, bounded):
     n, (box, layout) = case.problem.n_blocks, box_of(case, rng, bounded)
     factor = rng.choice([0.5, 1.0, 3.0], n)
     factor[0] = 0
-    # From a start where no two labelings have one score: as if the first visit had led there.
+    # Start at random weights, where no two labelings have the same score.
     start = 3 * rng.standard_normal(len(case.w))
     kept = {"weights": case.problem.layout.padded(start)}
     kept["moment"] = kept["weights"]
@@ -127,8 +127,8 @@ def test_every_structure_by_enumeration(rng, kind, aggressiveness, bounded):
 
 
 def test_weights_of_whole_numbers_are_exact(rng):
-    # Sums in any order have the same bits: the lazy average is the mean of all iterates.
-    X, y = [rng.integers(-2, 3, (length, 3)) for length in (3, 1, 4, 2)], []
+    # Sums have the same bits in any order, so the lazy average is the mean of all iterates.
+    X = [rng.integers(-2, 3, (length, 3)) for length in (3, 1, 4, 2)]
     y = [rng.integers(0, 3, len(x)) for x in X]
     model = ChainSSVM(solver=Perceptron(sampling="given"), max_iter=8, classes=range(3))
     w = np.zeros(3 * 3 + 3 + 6 + 9)
@@ -138,10 +138,10 @@ def test_weights_of_whole_numbers_are_exact(rng):
             labelings = brute_force.labelings(len(x), reference)
             phi = np.array([brute_force.joint_feature(x, each, reference) for each in labelings])
             scores = phi @ w
-            wrong = [k for k in np.flatnonzero(scores == scores.max())]
+            best = np.flatnonzero(scores == scores.max())
             steps += 1
             predicted = decoded(x, w)
-            assert labelings.index(predicted) in wrong
+            assert labelings.index(predicted) in best
             w = (
                 w
                 + brute_force.joint_feature(x, tuple(truth), reference)
@@ -155,12 +155,12 @@ def test_weights_of_whole_numbers_are_exact(rng):
 
 
 def flat(model, w):
-    """Weights of a ChainSSVM from its layout to the public order."""
+    """Return weights of a ChainSSVM's layout in the public order."""
     return model._model_of_fit().layout.public(w)
 
 
 def decoded(x, w):
-    """The labeling that ChainSSVM predicts at given public weights, as a tuple."""
+    """Return the labeling that ChainSSVM predicts at given public weights, as a tuple."""
     chains, model = ChainRanges(np.zeros(1, int), np.array([len(x)])), ChainModel(3)
     problem = ChainProblem(np.asarray(x, float), chains, model)
     return tuple(problem.best_code(0, problem.layout.padded(w), 0.0)[0].tolist())
@@ -233,7 +233,7 @@ def test_a_signal_leaves_whole_visits(rng):
     np.testing.assert_array_equal(twin.average, state.average)
 
 
-# From here on through the estimator.
+# Tests of the estimator.
 
 
 def chains(n=60):
@@ -271,7 +271,7 @@ def test_a_pass_without_a_mistake_is_the_last(name):
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_the_state_at_the_seed_decides_all_bits(name):
+def test_same_bits_for_a_random_state(name):
     X, y = chains()
     fits = [
         ChainSSVM(solver=name, max_iter=4, random_state=seed, n_jobs=n_jobs).fit(X, y).w_
@@ -319,7 +319,7 @@ def test_sample_weights_scale_steps():
     chosen = [X[i] for i in np.flatnonzero(kept)], [y[i] for i in np.flatnonzero(kept)]
     w = model.fit(X, y, weights).w_
     np.testing.assert_array_equal(w, model.fit(*chosen, weights[kept]).w_)
-    # Of a factor of all weights the predictions do not depend.
+    # A common factor of all sample weights scales w.
     np.testing.assert_array_equal(2 * w, model.fit(X, y, 2 * weights).w_)
 
 

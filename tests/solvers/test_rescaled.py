@@ -17,7 +17,7 @@ from tests.solvers.small import BOUNDS, KINDS, Small
 
 
 def after_some_passes(small):
-    """A state, and what a warm start keeps of it."""
+    """Return a state, and what a warm start keeps of it."""
     state = small.state()
     pool = ThreadPool(small.problem)
     for number in range(1, 4):
@@ -32,7 +32,7 @@ def after_some_passes(small):
 
 
 def started(small, warm, lam, q):
-    """A state at another lambda with other weights of the blocks, from dual weights kept."""
+    """Return a state for another lambda and other block weights, started from dual weights."""
     bounds = np.full((2, small.problem.n_weights), [[-np.inf], [np.inf]])
     bounds[:, small.place] = small.bounds
     state = DualState(small.problem, lam, q, 0, bounds)
@@ -41,7 +41,7 @@ def started(small, warm, lam, q):
 
 
 def read(small, state):
-    """Its dual weights and the v that they imply for each block: q_i / lam sum alpha psi."""
+    """Check and return the dual weights of a state."""
     alphas = brute_force.read_working_sets(state.export(), small.terms)
     for of_block in alphas:
         values = np.array(list(of_block.values()))
@@ -60,7 +60,7 @@ def test_primal_keeps_the_weights_for_smaller_lambda(rng, kind, box):
         again = started(small, warm, lam, small.q)
         np.testing.assert_allclose(again.w, w, rtol=0, atol=1e-12 * max(1, abs(w).max()))
         read(small, again)
-    # So it does where lambda rises as fast as the weights of the blocks.
+    # They are kept for a larger lambda, too, if the block weights increase by the same factor.
     again = started(small, warm, 0.6, 2 * small.q)
     np.testing.assert_allclose(again.w, w, rtol=0, atol=1e-12 * max(1, abs(w).max()))
 
@@ -71,7 +71,7 @@ def test_primal_scales_the_weights_for_larger_lambda(rng, kind, box):
     small = Small(rng, kind, lam=0.05, box=box)
     state, warm = after_some_passes(small)
     before = read(small, state)
-    # Factors of 200, which most blocks have no room for, and of 1/2.
+    # Dual weights change by a factor of 200, capped so that they sum to at most 1, or by 1/2.
     lam, q = 0.1, small.q * np.where(np.arange(len(small.q)) % 2, 0.01, 4.0)
     again = started(small, warm, lam, q)
     capped = 0
@@ -94,7 +94,7 @@ def test_primal_scales_the_weights_for_larger_lambda(rng, kind, box):
 
 
 def reweighted(small, q):
-    """The enumerated blocks with other weights."""
+    """Return the enumerated blocks with other weights."""
     return [replace(block, weight=weight) for block, weight in zip(small.terms, q, strict=True)]
 
 

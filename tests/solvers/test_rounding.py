@@ -17,7 +17,7 @@ SOLVERS = ("mp-bcfw", "bcfw", "fw", "ssg", "cutting-plane")
 
 
 def exact_primal(model, X, y):
-    """P(w) of a MulticlassSSVM with loss "hamming-count", in fractions."""
+    """Return P(w) of a MulticlassSSVM with loss "hamming-count" as a Fraction."""
     w = [[Fraction(float(v)) for v in row] for row in np.c_[model.coef_, model.intercept_]]
     total = Fraction(0)
     for x, truth in zip(X, y, strict=True):
@@ -30,7 +30,7 @@ def exact_primal(model, X, y):
 
 
 def fitted(model, *data):
-    """Fit, and return the model and what it warned of."""
+    """Fit, and return the model and the messages of its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(*data)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sklearn
+from scipy import sparse
 from sklearn.base import clone
 
 from sstruct import ChainSSVM, GraphCRFSSVM, MulticlassSSVM, MultilabelSSVM
@@ -48,7 +49,7 @@ def test_pass_changes_only_its_part_and_increases_the_dual(rng, box, batch):
             linear += state.add_planes(rebuilt, *parts[k])
             last, dual = dual, small.check(state)
             assert dual >= last - 1e-12
-        # What was added up part by part is what there is.
+        # The sum of the parts is v.
         state.set_v(rebuilt, linear)
         assert small.check(state) == pytest.approx(dual, abs=1e-12)
     # Hinge losses of parts are those of all.
@@ -78,7 +79,7 @@ def make_chains(rng, n=24):
 
 
 def in_parts(model, n_bytes, *data):
-    """Fit with parts of so many bytes of features."""
+    """Fit with parts of `n_bytes` bytes of features."""
     share = 2.0 / 2**20
     with sklearn.config_context(working_memory=share * n_bytes):
         solver = MPBCFW() if model.solver == "auto" else clone(model._structure().chosen_solver)
@@ -108,9 +109,10 @@ def test_the_optimum_is_reached(rng, parameters, n_bytes):
         assert model.objective_ == pytest.approx(other.objective_, rel=1e-6)
         return
     terms = brute_force.blocks(X, y, brute_force.Model(K), "hamming", np.ones(len(X)))
-    if parameters.get("tol") is None:  # steps of Frank-Wolfe
+    if "tol" not in parameters:
         dual_qp.check_optimum(model, terms)
         return
+    # Frank-Wolfe steps have a larger tol.
     best, _ = dual_qp.optimum(terms, model.lam_)
     assert model.dual_objective_ <= best * (1 + 1e-8) <= model.objective_ * (1 + 2e-8)
     assert model.status_ == "CONVERGED"
@@ -128,8 +130,6 @@ def test_other_structures_and_terms(rng, kind):
     elif kind == "multiclass":
         model, data = MulticlassSSVM(**keywords), (rows, labels)
     elif kind == "sparse":
-        from scipy import sparse
-
         model, data = MulticlassSSVM(**keywords), (sparse.csr_matrix(rows), labels)
     elif kind == "label sets":
         model, data = MultilabelSSVM(**keywords), (rows, rng.integers(0, 2, (len(rows), 4)))
@@ -172,7 +172,7 @@ def test_a_round_takes_each_part_once_and_several_passes_over_it(rng, monkeypatc
         assert sorted(orders[-1]) == parts
     assert len(orders) == model.n_iter_
     assert len(set(map(tuple, orders))) > 1
-    # Each is brought, then visited exactly, then as long as that pays.
+    # Each part is loaded, then has one exact pass, then approximate passes.
     current, approximate = None, 0
     for name, what in events:
         if name == "preload":

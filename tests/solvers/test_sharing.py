@@ -10,7 +10,7 @@ SHORT, LONG = 100.0, 1e5  # of a visit
 
 
 def shared(alone, together, left=False, alike=True, of_visit=SHORT, work=1e5, n_weights=10):
-    """Which of 200 runs are shared that take so many milliseconds alone and together."""
+    """Return which of 200 runs are shared, given milliseconds per run alone and together."""
     seconds = [1e-3 * np.broadcast_to(taken, 200).astype(float) for taken in (alone, together)]
     kinds = [np.broadcast_to(which, 200).astype(np.uint8) for which in (left, alike)]
     return shared_runs(*seconds, *kinds, work, of_visit, n_weights)
@@ -24,7 +24,7 @@ def test_some_runs_are_not_shared_for_comparison():
 
 def test_slower_runs_are_shared_ever_more_rarely():
     runs = np.flatnonzero(shared(1.0, 1.4))
-    # The first is before there is anything to compare with; one slow run is no reason yet.
+    # The first run has no comparison yet, and a single slow run is not enough to stop sharing.
     np.testing.assert_array_equal(runs, [0, 2, 3, 4 + REST, 5 + 3 * REST, 6 + 7 * REST])
 
 
@@ -44,7 +44,7 @@ def test_sharing_resumes_when_it_becomes_faster():
 
 def test_runs_that_a_lane_leaves_are_not_shared_for_a_while():
     runs = np.flatnonzero(shared(1.0, 0.6, left=True))
-    # One of those between was to be alone in any case.
+    # One run in between is not shared for comparison, so that the pause is longer by one.
     np.testing.assert_array_equal(runs[:2], [0, 2 + REST])
     assert len(runs) < 6
 
@@ -67,5 +67,5 @@ def test_all_runs_are_shared_if_copies_are_expensive():
     assert shared(1.0, 0.6, n_weights=10**7).all()
 
 
-def test_runs_without_work_teach_nothing():
+def test_runs_without_work_are_ignored():
     assert shared(1.0, 5.0, work=0.0).mean() > 0.9

@@ -29,7 +29,7 @@ class SmallSlack(Small):
         self.terms = slack_terms(self.terms)
         problem = self.problem
         if planes:
-            # The truth first, and places of weights as the reference has them.
+            # The true labeling is first; weights are in the order of the reference.
             order = [
                 np.r_[block.truth, np.delete(np.arange(len(block.loss)), block.truth)]
                 for block in self.terms
@@ -60,7 +60,7 @@ class SmallSlack(Small):
 
 
 def certify(small, solution):
-    """Recompute what a solution says about its weights by enumeration; return the primal."""
+    """Check the primal and dual values of a solution by enumeration; return the primal."""
     w = small.flat(solution.w)
     primal = small.primal(w)
     if solution.exact:

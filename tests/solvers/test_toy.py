@@ -42,7 +42,7 @@ def test_known_optimum_equals_that_of_a_qp_solver():
 
 
 def test_gap_of_the_hard_block_after_t_steps():
-    # The hard block alone: weights and lam of 1/n only scale the objective by 1/n.
+    # Only the hard block, as block weights and lam of 1/n only scale the objective by 1/n.
     K = 12
     data = toy(1, K)
     problem = EnumeratedProblem(data.planes, data.losses, data.offsets)
