@@ -67,10 +67,10 @@ def job(program, part, min_count, loss, value):
         # All values of the template are 1, which is exact in single precision.
         vectorizer = SequenceVectorizer(min_count=min_count, dtype=np.float32)
         rows = vectorizer.fit_transform(X)
-        vectorised = time.perf_counter()
+        vectorized = time.perf_counter()
         model = ChainSSVM(loss=loss, lam=value, random_state=0).fit(rows, y)
         figures["attributes"] = rows.flat.shape[1]
-        figures["fit_seconds"] = time.perf_counter() - vectorised
+        figures["fit_seconds"] = time.perf_counter() - vectorized
         figures["relative_gap"] = model.dual_gap_ / model.objective_
     else:
         import sklearn_crfsuite

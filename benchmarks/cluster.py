@@ -109,7 +109,7 @@ def whole(client, d, rounds=10):
 
 
 def fit(oracle, n, passes):
-    """Return the seconds of a fit, the model, and the cluster of the fit, if any."""
+    """Return the seconds of a fit, the model, its cluster, if any, and the bytes of the data."""
     X, y = samples(n, oracle.d)
     seen, create = [], Cluster.__init__
 
@@ -170,7 +170,7 @@ def main():
         ):  # fmt: skip
             out["latency"][W] = latency(client, W)
             seconds, cpu = out["latency"][W]
-            print(f"{W} workers: a round {1e3 * seconds:.1f} ms, {1e3 * cpu:.1f} ms of CPU here")
+            print(f"{W} workers: a round {1e3 * seconds:.1f} ms, caller {1e3 * cpu:.1f} ms of CPU")
             if W == given.workers[0]:
                 out["whole"] = {d: whole(client, d) for d in (1000, 100_000, 1_000_000)}
                 for d, seconds in out["whole"].items():
@@ -218,7 +218,7 @@ def main():
         print(f"{w} workers: a pass {measured:.2f} s, by the model {expected:.2f} s")
     counts = (1, 2, 4, 16, 64, 256, 1000)
     for B in (64, 12_500):
-        print(f"model, 100,000 samples, batches of {B}: speed-up of a pass over this process alone")
+        print(f"model, 100,000 samples, batches of {B}: speed-up of a pass over one process")
         print("call      " + "".join(f"{W:>8}" for W in counts))
         for call in (1e-3, 5e-3, 5e-2, 1.0, 10.0):
             alone = 1e5 * (call + one["parent"])

@@ -57,7 +57,7 @@ def main():
             w, rows_of = rng.standard_normal(d), list(range(100))
             c = compiled_choice(library, d).problem(X, y, rows_of)
             python = CallableProblem(OracleCalls(Choice(), X, y, rows_of))
-            # The cost of the call from Python: a code and a tuple.
+            # This includes the call from Python, which returns a code in a tuple.
             row = {
                 "features": d,
                 "c": cost(c, w, arguments.calls),

@@ -102,7 +102,7 @@ def main():
     parser.add_argument("--gap", type=float, default=0.01)
     parser.add_argument("--limit", type=float, default=300, help="seconds of a costly fit")
     parser.add_argument(
-        "--check", type=float, default=30, help="where BCFW takes longer than --limit"
+        "--check", type=float, default=30, help="seconds of BCFW if it takes more than --limit"
     )
     parser.add_argument("--plain-limit", type=float, default=120, help="seconds of a plain fit")
     parser.add_argument("--seeds", type=int, default=1)
@@ -159,7 +159,7 @@ def main():
         for key in ("calls", "seconds"):
             ratio = middle["mp-bcfw"][key] / middle["bcfw"][key]
             bound = all(run["bcfw"]["reached"] for run in runs)
-            verdict = ("met" if ratio <= 1 / 3 else "not met") if known else "mp-bcfw not there"
+            verdict = ("met" if ratio <= 1 / 3 else "not met") if known else "gap not reached"
             sign = "=" if bound else "<"
             print(f"{key}: mp-bcfw / bcfw {sign} {ratio:.3f}; wanted at most 1/3: {verdict}")
         report["lams"][data.lam] = {"runs": runs, "median": middle}

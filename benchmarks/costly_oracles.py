@@ -3,7 +3,7 @@
 
     python benchmarks/costly_oracles.py [--data superpixels pixels labels] [--limit 60] [--seeds 3]
 
-superpixels, pixels: Weizmann horses, figure and ground, contrast model, weights boxed to stay
+superpixels, pixels: Weizmann horses, figure and ground, contrast model with bounds that keep edges
 attractive; the max-oracle is a minimum cut. labels: synthetic images of eight labels, Potts model,
 lam = 1/n; the max-oracle is alpha-expansion, as for the Stanford backgrounds in the paper on
 MP-BCFW, and the gap refers to the labelings that it finds. Methods: BCFW of its paper (Frank-Wolfe

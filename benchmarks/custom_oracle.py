@@ -49,7 +49,7 @@ class Nothing:
 
 
 class Slow:
-    """Classes, with a loop of a given number of iterations before each answer."""
+    """Classes, with a loop of a given number of iterations in each call."""
 
     def __init__(self, turns, K=4):
         self.turns, self.K = turns, K
@@ -99,7 +99,7 @@ def data(n):
 
 
 def fit(turns, n, n_jobs=None, passes=1):
-    """Return the seconds of a fit with a given number of passes, and its weights."""
+    """Return the seconds of a fit with a given number of passes, and the model."""
     X, y = data(n)
     model = StructuredSVM(
         Slow(turns),
@@ -117,16 +117,17 @@ def fit(turns, n, n_jobs=None, passes=1):
     return time.perf_counter() - begin, model
 
 
-def alone(turns, n, barrier, queue):
+def independent_fit(turns, n, barrier, queue):
     barrier.wait()
     queue.put(fit(turns, n)[0])
 
 
-def two_alone(turns, n):
+def two_independent_fits(turns, n):
     """Return the seconds until two processes have finished their fits."""
     context = multiprocessing.get_context("spawn")
     barrier, queue = context.Barrier(3), context.Queue()
-    processes = [context.Process(target=alone, args=(turns, n, barrier, queue)) for _ in range(2)]
+    arguments = turns, n, barrier, queue
+    processes = [context.Process(target=independent_fit, args=arguments) for _ in range(2)]
     for process in processes:
         process.start()
     barrier.wait()
@@ -145,19 +146,20 @@ def main():
     for d in (10, 100, 1000, 10_000):
         print(f"an oracle that does nothing, {d} weights: {overhead(d):.1f} us of CPU a call")
     turns = turns_of(given.milliseconds / 1e3)
-    # Return processes that have imported all modules.
+    # Start worker processes that import all modules.
     Parallel(n_jobs=2)(delayed(fit)(1, 16) for _ in range(4))
-    shares = []
+    efficiencies = []
     for repeat in range(given.repeats):
-        both = two_alone(turns, given.samples) if repeat % 2 else None
+        both = two_independent_fits(turns, given.samples) if repeat % 2 else None
         together, _ = fit(turns, given.samples, n_jobs=2)
-        both = both or two_alone(turns, given.samples)
-        shares.append(both / 2 / together)
+        both = both or two_independent_fits(turns, given.samples)
+        efficiencies.append(both / 2 / together)
         print(
             f"{given.milliseconds:g} ms, {given.samples} samples, a pass: two workers "
-            f"{together:.2f} s, two alone {both:.2f} s, share {shares[-1]:.2f}"
+            f"{together:.2f} s, two independent fits {both:.2f} s, efficiency "
+            f"{efficiencies[-1]:.2f}"
         )
-    print(f"median share {np.median(shares):.2f}")
+    print(f"median efficiency {np.median(efficiencies):.2f}")
     same = fit(turns // 50, given.samples)[1].w_
     again = fit(turns // 50, given.samples, n_jobs=2)[1].w_
     print(f"same bits: {np.array_equal(same, again)}")

@@ -4,10 +4,11 @@
     python benchmarks/cuts.py [--sizes 64 128 256 512] [--repeats 7] [--json FILE]
 
 CPU milliseconds of one thread from numpy arrays (node costs, contrast weights) to labels, including
-the construction of the graph, with each package called as by its users; medians of interleaved
-repeats. Problems: random costs, the same with strong neighbors, and foreground against background
-by color on scikit-learn's two sample images with contrast-sensitive neighbors. PyMaxflow (GPL,
-never a dependency) is omitted if it is not installed. Energies must be equal.
+the construction of the graph, with each package called as by its users, and "grid" as by the
+decoder of grids; medians of interleaved repeats. Problems: random costs, the same with strong
+neighbors, and foreground against background by color on scikit-learn's two sample images with
+contrast-sensitive neighbors. PyMaxflow (GPL, never a dependency) is omitted if it is not installed.
+Energies must be equal.
 """
 
 import argparse
@@ -29,7 +30,7 @@ except ImportError:
 
 
 def neighbors(height, width, connectivity):
-    """Slices of both ends of the edges for each direction: right, down, and the diagonals."""
+    """Return slices of both ends of the edges of each direction: right, down, and diagonals."""
     every, but_last, but_first = slice(None), slice(None, -1), slice(1, None)
     out = [((every, but_last), (every, but_first)), ((but_last, every), (but_first, every))]
     if connectivity == 8:
@@ -63,8 +64,8 @@ def image_problem(name, size, connectivity):
     rim = np.concatenate([image[: size // 8].reshape(-1, 3), image[:, : size // 8].reshape(-1, 3)])
     node = np.empty((size, size, 2))
     for label, sample in enumerate((rim, middle)):
-        centre, covariance = sample.mean(axis=0), np.cov(sample.T) + 1e-3 * np.eye(3)
-        away = image - centre
+        center, covariance = sample.mean(axis=0), np.cov(sample.T) + 1e-3 * np.eye(3)
+        away = image - center
         node[..., label] = 0.5 * np.einsum(
             "hwi,ij,hwj->hw", away, np.linalg.inv(covariance), away
         ) + 0.5 * np.log(np.linalg.det(covariance))
@@ -143,7 +144,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[64, 128, 256, 512])
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--json", help="write the figures there")
+    parser.add_argument("--json", help="file to which the figures are written")
     arguments = parser.parse_args()
     kinds = {
         "random": lambda size, connectivity: random_problem(size, connectivity, 1.0),

@@ -7,10 +7,10 @@
 For each data set (`defaults_data.py`; only the training part is used), the held-out error (fraction
 of wrong nodes or labels; poses: mean distance loss) of the default fit and of fits at nine values
 of lam: 10 to 0.001 times S / n in steps of half a decade, where S is the mean squared norm of the
-features of a node. Prints the error of the default fit and the smallest error of the grid, the
-excess of the former (*: a fit at the best lam did not reach its tolerance), the CPU seconds of the
-default fit divided by those at the best lam, and its passes. `workloads.py` compares with
-baselines.
+features of a node, including a 1 for the intercept. Prints the error of the default fit and the
+smallest error of the grid, the excess of the former (*: a fit at the best lam did not reach its
+tolerance), the CPU seconds of the default fit divided by those at the best lam, and its passes.
+`workloads.py` compares with baselines.
 
 Each measurement is a row of defaults.csv in --output; existing rows are not measured again.
 --choose reads them and selects the constants c, a and b of lam = c V^a m^b / n with the smallest

@@ -140,7 +140,7 @@ def ewt(n_sentences, **more):
     return Trial(ChainSSVM, X, [[tag for _, tag in s] for s in rows], dicts=dicts, **more)
 
 
-def dates(standardised):
+def dates(standardized):
     """Return dates in parts without common images, other than the parts loaded by default.
 
     Pixels are from 0 to 1. There are many parts, with the digits of a few hundred images each.
@@ -152,7 +152,7 @@ def dates(standardised):
             X += list(more[0])
             y += list(more[1])
         held_out.append((np.arange(len(X) - 1000, len(X) - 500), np.arange(len(X) - 500, len(X))))
-    if standardised:
+    if standardized:
         scaler = StandardScaler().fit(np.concatenate(X))
         X = [scaler.transform(x) for x in X]
     return Trial(ChainSSVM, X, y, held_out=held_out)
@@ -248,7 +248,7 @@ def classes(load, scaled=False, divide=1, **more):
 
 
 def rows_as_chains():
-    """Chains of one node, pixels from 0 to 16."""
+    """Return chains of one node, with pixels from 0 to 16."""
     X, y = load_digits(return_X_y=True)
     return Trial(ChainSSVM, X[:900], y[:900], n_folds=3)
 
@@ -263,8 +263,8 @@ SETS = {
     "digit chains": digit_chains,
     "made label sets": made_label_sets,
     "grids 24 x 32": lambda: grids(20, (24, 32)),
-    "dates": lambda: dates(standardised=False),
-    "dates, scaled": lambda: dates(standardised=True),
+    "dates": lambda: dates(standardized=False),
+    "dates, scaled": lambda: dates(standardized=True),
     "sequences 800": lambda: sequences(800),
     "OCR letters, small": lambda: ocr(True, n_folds=3),
     "stick figures": stick_figures,

@@ -56,7 +56,7 @@ def closest_projective(x, heads):
 
 
 class AveragedPerceptron:
-    """First-order parser without labels; w - u / n_steps is the average of the weights."""
+    """First-order parser without labels; w - u / (n_steps + 1) is the average of the weights."""
 
     def __init__(self, epochs, projective=False):
         self.epochs, self.projective = epochs, projective

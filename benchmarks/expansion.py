@@ -139,14 +139,14 @@ def main():
     parser.add_argument("--labels", type=int, nargs="+", default=[5, 16])
     parser.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=PROBLEMS)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--json", help="write the figures there")
+    parser.add_argument("--json", help="file to which the figures are written")
     arguments = parser.parse_args()
     names = ["alpha_expansion", "decoder", "gco", "PyMaxflow"]
     rows = []
     print(
         f"{'problem':12}{'edges':8}{'size':>5}{'K':>4}"
         + "".join(f"{name:>17}" for name in names)
-        + "   (ms, energy in percent of the first's)"
+        + "   (ms, energy in percent of that of alpha_expansion)"
     )
     for name in arguments.problems:
         for kind in ("potts", "linear"):

@@ -20,7 +20,7 @@ from sstruct.solvers import BCFW
 
 
 class Toy:
-    """Blocks 0 to n - 1 with the labels 0, which is true, to K; block 0 is the hard one."""
+    """Blocks with labels 0, the truth, to K; block 0 is the hard one."""
 
     def __init__(self, n_labels):
         self.n_labels = n_labels

@@ -66,7 +66,7 @@ KERNELS = PerNode(Nystroem(gamma=0.05, n_components=1000, random_state=0))
 
 @dataclass
 class Task:
-    """Training data, test data, and ways to learn by name: pairs of an estimator and labels."""
+    """Training data, test data, and the methods by name: pairs of an estimator and labels."""
 
     X: list
     ways: dict
@@ -92,7 +92,7 @@ def hide(y, share, rng):
 
 
 def partly_labeled(X, y, X_test, y_test, lams, init=None):
-    """Return the ways for sequences; `init`: initial completion of a third way, if given."""
+    """Return a Task of sequences; `init`: initial completion of a third method, if given."""
     latent = LatentSSVM(CHAIN, random_state=0)
     ways = {"cut": (CHAIN, y), "latent": (latent, y)}
     if init is not None:
@@ -101,7 +101,7 @@ def partly_labeled(X, y, X_test, y_test, lams, init=None):
 
 
 def by_kernels(X, y):
-    """Return a model of kernel features, with gamma and lam by three folds."""
+    """Return a model of kernel features, with gamma and lam selected by cross-validation."""
     model = make_pipeline(KERNELS, LatentSSVM(CHAIN, random_state=0))
     grid = {
         "pernode__transformer__gamma": [0.02, 0.05, 0.1],
@@ -112,7 +112,7 @@ def by_kernels(X, y):
 
 
 def letters(rng, large=False, every_second=False, kernels=None):
-    """Return a Task; `kernels`: "init" for the init of a third way, "both" for both ways."""
+    """Return a Task; `kernels`: "init" for the init of a third method, "both" for both methods."""
     data = fetch_ocr_letters()
     small = (data.fold == 0) != large
     train, test = np.flatnonzero(small), np.flatnonzero(~small)
@@ -235,7 +235,7 @@ def cv_error(model, lam, X, labels, scored):
 def rows(name, seed):
     task, first = TASKS[name](np.random.default_rng(seed)), None
     for way, (model, labels) in task.ways.items():
-        # Only known labels are scored, also if the baseline sets the others to 0.
+        # Only known labels are scored, even if the baseline sets the others to 0.
         scored = task.ways["latent"][1] if "latent" in task.ways else labels
         errors = {lam: cv_error(model, lam, task.X, labels, scored) for lam in task.lams}
         lam = min(errors, key=errors.get)

@@ -60,7 +60,7 @@ def certificates(solver, X, Y, loss, lam, limit):
     """Fit; return the relative gap between the best bounds so far at each certificate."""
     rows, begin = [], time.process_time()
 
-    def look(info):
+    def record(info):
         seconds = time.process_time() - begin
         if not np.isnan(info["primal"]):
             primal = min([info["primal"], *(row["primal"] for row in rows)])
@@ -70,7 +70,7 @@ def certificates(solver, X, Y, loss, lam, limit):
 
     model = MultilabelSSVM(
         solver=solver, inference="relaxed", loss=loss, lam=lam, max_iter=10**6, random_state=0
-    ).set_callbacks(look)
+    ).set_callbacks(record)
     model.fit(X, Y)
     seconds = time.process_time() - begin
     primal = min([model.objective_, *(row["primal"] for row in rows)])

@@ -165,8 +165,8 @@ class Run:
         self.spacing = SPACING["chains" if self.chains else "sets"]
 
     def solver(self):
-        """The method's solver, ready to run."""
-        setup = Setup(self.problem, self.lam, self.weights, self.options, callback=self.look)
+        """Return the solver of the method."""
+        setup = Setup(self.problem, self.lam, self.weights, self.options, callback=self.record)
         if self.method == "ssg":
             return StochasticSubgradient(setup)
         if self.method in OF_FACTORS:
@@ -188,7 +188,7 @@ class Run:
             return 1 - model.score(self.X_test, self.y_test)
         return float(np.mean(np.asarray(model.predict(self.X_test)) != self.y_test))
 
-    def look(self, info, solution):
+    def record(self, info, solution):
         """Record a pass; return whether the fit has to stop."""
         begin = time.process_time()
         seconds = begin - self.begin - self.aside
@@ -266,7 +266,7 @@ def panels(arguments):
         else:
             estimator = MultilabelSSVM(loss="hamming-count", inference="relaxed")
         report[name] = {}
-        print(f"\n{name}\n{'method':16}{'looks':>8}{'seconds':>10}{'objective':>12}{'bound':>12}"
+        print(f"\n{name}\n{'method':16}{'rows':>8}{'seconds':>10}{'objective':>12}{'bound':>12}"
               f"{'error':>9}{'least':>9}")  # fmt: skip
         for method in arguments.methods:
             limit = limit_of(method, arguments.limit[0], arguments)
@@ -298,7 +298,7 @@ def domains(arguments):
     table = Table(arguments.output / "labels.csv", ["labels", "solver"])
     limits = arguments.limit * (len(arguments.domain) if len(arguments.limit) == 1 else 1)
     for K, limit in zip(arguments.domain, limits, strict=True):
-        # Sequences have 14.5 tokens in the mean.
+        # Sequences have 14.5 tokens on average.
         parts = characters(max(round(arguments.tokens / 14.5), 2), K)
         estimator = ChainSSVM(loss="hamming-count", classes=range(K))
         curves = {}
@@ -391,7 +391,7 @@ def main():
     parser.add_argument("--every", type=int, default=5)
     add_output(parser)
     add_load(parser)
-    parser.add_argument("--figure", type=Path, help="write a plot there")
+    parser.add_argument("--figure", type=Path, help="file to which a plot is written")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     arguments.output.mkdir(parents=True, exist_ok=True)

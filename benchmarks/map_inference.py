@@ -128,10 +128,11 @@ def toulbar2(mrf, seconds):
 
 
 def subgradient(mrf, seconds, patience=20):
-    """Ascend h along subgradients; return a MapResult.
+    """Maximize the lower bound h by subgradient steps; return a MapResult.
 
-    Steps are (best energy - h) / |g|^2 times a factor of 1, which is halved if the bound has not
-    increased for `patience` iterations. Labels are computed every fifth iteration, as by "fwmap".
+    Steps along a subgradient g are (best energy - h) / |g|^2 times a factor of 1, which is halved
+    if the bound has not increased for `patience` iterations. Labels are computed every fifth
+    iteration, as by "fwmap".
     """
     labels = np.array([mrf.node_cost(v).argmin() for v in range(mrf.n_nodes)], dtype=np.int32)
     record = Record(mrf, labels, 1e-6, seconds)

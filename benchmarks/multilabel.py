@@ -102,7 +102,7 @@ SCORES = ("micro-F1", "macro-F1", "Hamming", "subset")
 
 
 def split(name):
-    """Training and test part: X, Y, X, Y; both CSR."""
+    """Return features and label sets of the training and of the test part: X, Y, X, Y."""
     fetch = FETCH[name]
     if name not in HALVED:
         parts = *fetch(subset="train", return_X_y=True), *fetch(subset="test", return_X_y=True)
@@ -137,15 +137,15 @@ def scores_of(truth, predicted):
 
 
 def models(arguments):
-    """Name and a function (C, Y) -> estimator of each model."""
+    """Yield the name of each model and a function (C, Y) -> estimator."""
 
-    def alone(C, Y):
+    def independent(C, Y):
         return OneVsRestClassifier(LinearSVC(C=C, random_state=0))
 
-    yield "LinearSVC", alone
+    yield "LinearSVC", independent
     for kind in arguments.edges:
 
-        def together(C, Y, kind=kind):
+        def structured(C, Y, kind=kind):
             return MultilabelSSVM(
                 edges=edges_of(kind, Y, arguments.pairs),
                 pairwise=arguments.pairwise,
@@ -156,7 +156,7 @@ def models(arguments):
                 random_state=0,
             )
 
-        yield kind, together
+        yield kind, structured
 
 
 def compare(name, arguments):
@@ -224,7 +224,7 @@ def by_rule(rule):
 
 
 def tried(rule, X, Y, X_test, Y_test):
-    """Fit and score: the four columns, CPU seconds, whether it converged."""
+    """Fit; return the scores of the first four COLUMNS, CPU seconds and whether it converged."""
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.filterwarnings("ignore", message="Label not")  # rare labels, in folds
     model = by_rule(rule)

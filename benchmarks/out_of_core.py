@@ -107,7 +107,7 @@ def fit(folder, way, arguments):
     offsets = np.arange(len(y) // LENGTH + 1) * LENGTH
     peak, done = [anonymous()], threading.Event()
 
-    def watch():
+    def poll():
         while not done.wait(0.2):
             peak[0] = max(peak[0], anonymous())
 
@@ -117,7 +117,7 @@ def fit(folder, way, arguments):
     X = np.load(folder / "X.npy") if way == "memory" else open_mapped(folder / "X.npy")
     if way == "warm":
         float(np.sum(X[:, 0]))
-    thread = threading.Thread(target=watch)
+    thread = threading.Thread(target=poll)
     thread.start()
     cpu, clock, read = time.process_time(), time.perf_counter(), read_bytes()
     sklearn.set_config(working_memory=arguments.working_memory)

@@ -31,7 +31,7 @@ RESULTS = Path(__file__).parent / "results" / "parted_fits.csv"
 
 
 def made():
-    """Return synthetic sentences with 45 labels and 50 features; the script then takes 20 GB."""
+    """Return synthetic sentences with 45 labels and 50 features; fits to them require 20 GB."""
     return make_sequences(
         n_samples=460_000, n_labels=45, n_features=50, noise=2.0, min_length=5, max_length=25,
         random_state=0,

@@ -15,7 +15,7 @@ of one, measured on this machine, where four processes share two cores; on W mac
 
 Predictions for more workers assume one machine per worker. R and C grow as a power of W, estimated
 from partitions in this process (1 to 16). More samples per partition might require fewer rounds,
-which is not modelled.
+which is not modeled.
 """
 
 import argparse
@@ -61,7 +61,7 @@ def made(n):
 
 
 class Timed(LocalPartitions):
-    """Partitions in this process; adds up the seconds of the slowest partition of each call."""
+    """Partitions in this process; adds up W times the seconds of the slowest one in each call."""
 
     seconds = 0.0
 
@@ -77,7 +77,7 @@ class Timed(LocalPartitions):
 
 
 def in_one_process(model, X, y, n_parts):
-    """Return seconds of packing and of all parts' calls, rounds, and bytes both ways."""
+    """Return seconds of packing and of all calls, rounds, and bytes sent and received."""
     begin = time.perf_counter()
     cuts = np.linspace(0, len(X), n_parts + 1).astype(int)
     trained = [

@@ -5,7 +5,7 @@
 
 Cumulative CPU seconds (of one thread) and passes (n oracle calls each, certificates included) until
 each lambda is reached, down to 2^-15: the certified path and the 31 values 2^15 ... 2^-15, each to
-the same absolute gap, with warm starts from w, from dual weights, and from scratch. With --search,
+the same absolute gap, with warm starts from w or from dual weights, or cold starts. With --search,
 also compares PathCV with GridSearchCV over the 31 values: seconds, the selected lambda, its
 cross-validation score, the test score of the best estimator, and the test score of a fit with this
 lambda to a relative gap of 0.001 ("refit"), which compares only the lambdas. Test samples of

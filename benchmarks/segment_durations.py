@@ -91,7 +91,7 @@ def watch(rng, path, seconds):
     data = np.load(path, allow_pickle=True).item()
     names, exercise = np.array(data["y_labels"]), np.asarray(data["y"])
     people = rng.permutation(np.unique(data["subject"]))
-    ranges = rng.permutation(seconds) * 5  # frames in a second
+    ranges = rng.permutation(seconds) * 5  # frames per second
     X, y, groups = [], [], []
     for person in people:
         for side in (0, 1):

@@ -41,10 +41,7 @@ PAIRWISE = {
 
 
 class Pictures:
-    """Training and test samples of a data set, and the evaluation of predictions.
-
-    ``painted(part, labels)`` gives the labels of all pixels of a part's images.
-    """
+    """Training and test samples of a data set, and the evaluation of predictions."""
 
     def __init__(self, name):
         self.name = name
@@ -90,8 +87,8 @@ class Pictures:
             random_state=0,
         )
 
-    def judge(self, model, part, chosen=slice(None)):
-        """Accuracy and intersection over union of all pixels (of label 1; snakes: none)."""
+    def evaluate(self, model, part, chosen=slice(None)):
+        """Return the accuracy of pixels and, except for snakes, the IoU of label 1."""
         found = model.predict(self.X[part][chosen])
         if part in self.regions:
             found = [y[region] for y, region in zip(found, self.regions[part][chosen])]
@@ -113,7 +110,7 @@ def compare(pictures):
         for lam in LAMS[pictures.name]:
             model = pictures.model(lam, pairwise)
             model.fit(pictures.X["train"][:cut], pictures.y["train"][:cut])
-            scores = pictures.judge(model, "train", slice(cut, None))
+            scores = pictures.evaluate(model, "train", slice(cut, None))
             held_out[lam] = scores.get("iou", scores["accuracy"])
         lam = max(held_out, key=held_out.get)
         begin = time.thread_time()
@@ -127,7 +124,7 @@ def compare(pictures):
                 "oracle_calls": int(model.n_oracle_calls_),
                 "status": str(model.status_),
                 "inference": model.inference_,
-                **pictures.judge(model, "test"),
+                **pictures.evaluate(model, "test"),
             }
         )
         print(

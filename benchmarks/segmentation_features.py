@@ -22,15 +22,15 @@ COMPACTNESS = 0.15
 
 def describe(image):
     """Return (height, width, 17) features of the pixels of an RGB image."""
-    colours = image / 255.0
+    colors = image / 255.0
     height, width = image.shape[:2]
     rows, columns = np.meshgrid(
         np.linspace(-1, 1, height), np.linspace(-1, 1, width), indexing="ij"
     )
-    layers = [colours, rows[..., None], columns[..., None]]
+    layers = [colors, rows[..., None], columns[..., None]]
     for side in WINDOWS:
-        mean = uniform_filter(colours, (side, side, 1))
-        square = uniform_filter(colours**2, (side, side, 1))
+        mean = uniform_filter(colors, (side, side, 1))
+        square = uniform_filter(colors**2, (side, side, 1))
         layers += [mean, np.sqrt(np.maximum(square - mean**2, 0))]
     return np.concatenate(layers, axis=-1)
 
@@ -60,8 +60,8 @@ def superpixels(image, side=8):
     points = np.dstack(
         [image / 255.0, COMPACTNESS * rows / side, COMPACTNESS * columns / side]
     ).reshape(-1, 5)
-    centres = points.reshape(height, width, 5)[side // 2 :: side, side // 2 :: side].reshape(-1, 5)
-    found = KMeans(len(centres), init=centres, n_init=1, max_iter=5).fit(points).labels_
+    centers = points.reshape(height, width, 5)[side // 2 :: side, side // 2 :: side].reshape(-1, 5)
+    found = KMeans(len(centers), init=centers, n_init=1, max_iter=5).fit(points).labels_
     return np.unique(found, return_inverse=True)[1].reshape(height, width)
 
 
@@ -79,10 +79,10 @@ def snake_graph(image):
     height, width = image.shape[:2]
     # Colors are pure, so that the sum of powers of two for their channels identifies a color.
     codes = (image.reshape(-1, 3) > 127) @ np.array([4, 2, 1])
-    colours = (codes[:, None] == np.array([1, 2, 3, 4, 6])).astype(float)
+    colors = (codes[:, None] == np.array([1, 2, 3, 4, 6])).astype(float)
     edges = grid_edges(height, width)
     right = np.arange(len(edges)) < height * (width - 1)
     direction = np.stack([right, ~right], axis=1).astype(float)
-    ends = colours[edges[:, 0], :, None] * colours[edges[:, 1], None, :]
+    ends = colors[edges[:, 0], :, None] * colors[edges[:, 1], None, :]
     features = direction[:, :, None, None] * ends[:, None]
-    return colours, edges, features.reshape(len(edges), -1)
+    return colors, edges, features.reshape(len(edges), -1)

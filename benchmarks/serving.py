@@ -139,7 +139,7 @@ def main():
     table = Table(arguments.output / "serving.csv", ("method", "threads"))
     for name, call in methods().items():
         for n_threads in (1,) if name.startswith("CRFsuite") else (1, arguments.threads):
-            latencies(call, 0.1, 1)  # caches
+            latencies(call, 0.1, 1)  # fills caches
             times = np.array(latencies(call, arguments.seconds, n_threads)) * 1e6
             p50, p99 = np.percentile(times, [50, 99])
             row = {

@@ -39,7 +39,7 @@ PAPER = {
 
 
 def problem(name, n_labels):
-    """Training and test part, and what `edges` are."""
+    """Return the training and the test part, and the parameter `edges`."""
     X, Y, X_test, Y_test = split(name)
     if name == "enron":
         names = fetch_enron(subset="train").target_names

@@ -13,7 +13,7 @@ calls of the lambda-oracle; milliseconds are CPU time of a search. Searches:
 
     angular     best first, with the constrained lambda-oracle: exact
     bisecting   with the lambda-oracle
-    binary      the same, on the bound alone
+    binary      the same, only on the bound
     sarawagi    golden section on max h + lam g - 2 sqrt(xi lam), which needs xi (Sarawagi and
                 Gupta 2008)
 

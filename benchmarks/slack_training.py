@@ -35,7 +35,7 @@ LEVELS = (0.1, 0.01)
 
 
 def curve(X, Y, lam, limit, parameters):
-    """Fit; return CPU seconds, least objective so far and lower bound of each pass."""
+    """Fit; return CPU seconds, least objective and best bound so far by pass, and the model."""
     rows, begin = [], time.process_time()
 
     def record(info):

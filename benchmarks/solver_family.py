@@ -23,7 +23,7 @@ All combinations run once. Then the ``--finalists`` combinations that were faste
 none reached it, closest to it) and "auto" run alternately with ``--seeds`` seeds for up to
 ``--final-limit`` seconds, and their medians decide whether "auto" takes at most 1.3 times as long
 as the best. Finalists that do not average use the averages of passes of the default in this
-comparison, as users could choose, too. Writes tables to the screen; the first runs into
+comparison, which users could choose, too. Writes tables to the screen; the first runs into
 solver_family.csv, from which ``claims.py`` judges the claims of the papers; and the last comparison
 as JSON, and a plot for each problem, into --output.
 """
@@ -212,10 +212,12 @@ def parse():
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--problems", nargs="*", choices=[*LOADERS])
-    parser.add_argument("--lam", type=float, nargs="*", help="instead of the problems' own; 0: 1/n")
-    parser.add_argument("--limit", type=float, default=20, help="most seconds of one fit")
+    parser.add_argument("--lam", type=float, nargs="*", help="instead of LAMS; 0: 1/n")
+    parser.add_argument("--limit", type=float, default=20, help="maximum seconds of one fit")
     parser.add_argument("--final-limit", type=float, default=60, help="of the last comparison")
-    parser.add_argument("--patience", type=float, default=20, help="in times of auto's fit")
+    parser.add_argument(
+        "--patience", type=float, default=20, help='limit relative to the seconds of "auto"'
+    )
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--finalists", type=int, default=5)
     parser.add_argument("--combinations", nargs="*", help="only those with these names")

@@ -13,7 +13,7 @@ GAPS = (0.1, 0.01, 0.001)
 # "mp-bcfw, fw, gap, cache" and so on, as solver_family.py names them.
 SOLVER, STEP, SAMPLING = range(3)
 CALLS, SECONDS = range(2)
-# BCFW as published, but for the option that is compared.
+# BCFW as published, except for the option that is compared.
 PLAIN = {"solver": "bcfw", "cache": False, "average": False}
 
 
@@ -57,7 +57,7 @@ def pairs(rows, position, a, b, **fixed):
 
 
 def has_options(parts, fixed):
-    """Whether a run has the given options."""
+    """Return whether a run has the given options."""
     places = {"solver": SOLVER, "step": STEP, "sampling": SAMPLING}
     return all(
         (key in parts) == value if key in ("cache", "average") else parts[places[key]] == value
@@ -103,9 +103,9 @@ def gain_by_size(problems, unit=CALLS):
 
 
 def gain_by_lam(problems, unit=CALLS):
-    """Return, by data set, the ratios Frank-Wolfe / pairwise at its least and greatest lam.
+    """Return, by data set, the ratios Frank-Wolfe / pairwise at its smallest and largest lam.
 
-    To the least gap at which both are known.
+    The gap is the smallest one at which both ratios are known.
     """
     found = {}
     for name in dict.fromkeys(problem["problem"] for problem in problems):

@@ -72,7 +72,7 @@ class Job:
         self.w = self.state.w
 
     def begin_fit(self, n_threads):
-        """Start a fit, as far as its first passes."""
+        """Start a fit and make its first passes."""
         self.state = DualState(self.problem, self.data.lam, self.data.block_weight, 0)
         self.passes = 0
         for _ in range(WARM_PASSES):
@@ -279,7 +279,7 @@ def compare_batches(names, arguments):
                 n: max((row["dual"].get(n, -math.inf) for row in table.values()), default=1)
                 for n in (3, 10, 30)
             }
-            print(f"\n{name}, {data.n} blocks, lam {data.lam:.3g}: exact passes alone: dual /")
+            print(f"\n{name}, {data.n} blocks, lam {data.lam:.3g}: only exact passes: dual /")
             print("greatest dual; MP-BCFW: passes, calls / n, CPU seconds to relative gaps")
             print(f"{'B':>5s}" + "".join(f"{c:>11s}" for c in columns) + f"{'to 0.1':>24s}", end="")
             print(f"{'to 0.01':>24s}{'to 0.001':>24s}")
@@ -304,7 +304,7 @@ def compare_batches(names, arguments):
 
 
 def summary(exact, whole):
-    """Medians over seeds of what `compare_batches` prints."""
+    """Return the medians over seeds that `compare_batches` prints."""
 
     def reach(rows, gap):
         at = np.flatnonzero(rows[:, 1] <= gap)

@@ -129,7 +129,7 @@ def ahead_from(result, cpu, ascent):
     seconds = history["seconds"] * (cpu / max(history["seconds"][-1], 1e-9))
     bound = np.maximum.accumulate(np.nan_to_num(history["lower_bound"], nan=-np.inf))
     times = np.linspace(0, cpu, 201)[1:]
-    # Before its first row neither has a bound.
+    # Neither has a bound before its first row.
     ours, theirs = (
         np.r_[-np.inf, values][np.searchsorted(at, times, side="right")]
         for at, values in ((seconds, bound), (ascent[:, 0], ascent[:, 1]))

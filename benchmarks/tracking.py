@@ -65,8 +65,8 @@ class CountingOracle(MILPOracle):
 def simulate(rng, n_frames, n_objects):
     """Return detections by frame, (n, 4) of x, y, size and score, and the parent of each, or -1.
 
-    A parent is the index of a detection in the frame before; false detections have the score of a
-    wrong one, and the third array is False for them.
+    A parent is the index of a detection in the frame before. False detections have lower scores on
+    average, and the third list is False for them.
     """
     places, sizes = rng.random((n_objects, 2)), rng.random(n_objects)
     before, frames, parents, truth = np.full(n_objects, -1), [], [], []
@@ -120,7 +120,7 @@ def tracking_graph(rng, n_frames=6, n_objects=8):
     n_in, n_out = (entering @ is_link).astype(int), (leaving @ is_link).astype(int)
     divides = (n_out == 2).astype(int)
     y = np.concatenate([is_node, is_link, is_node - n_in, is_node + divides - n_out, divides])
-    # A frame's first detections appear, and the last ones disappear, at no cost.
+    # Tracks appear in the first frame and disappear in the last one at no cost.
     first, last = np.zeros((2, n))
     first[offsets[1] :], last[: offsets[-2]] = 1, 1
     rows, one = np.concatenate(frames), np.ones(n)
@@ -212,7 +212,7 @@ def bundle_method(base):
 
 
 def least_bound(rows, offsets, lam):
-    """Return the minimum of lam / 2 |w|^2 + max_i (<rows_i, w> + offsets_i), and its value."""
+    """Return the minimizer of lam / 2 |w|^2 + max_i (<rows_i, w> + offsets_i), and its value."""
     import clarabel
 
     m, d = rows.shape
@@ -231,7 +231,7 @@ def least_bound(rows, offsets, lam):
 
 
 class silent:
-    """Hide what SCIP prints."""
+    """Context manager that hides the output of SCIP."""
 
     def __enter__(self):
         self.kept, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)

@@ -62,7 +62,7 @@ def drawn(model, X, y, seed, n_train, n_test, **more):
 
 
 def of_trial(make, seed, **more):
-    """Split the set of a Trial of `defaults_data.py`, four fifths to train."""
+    """Split the set of a Trial of `defaults_data.py`, with four fifths for training."""
     trial = make()
     n = len(trial.y)
     cut = n - n // 5
@@ -94,7 +94,7 @@ def conll_sentences(seed, n):
 
 
 def conll(seed, n, rare=False):
-    """Chunks of CoNLL-2000; `rare`: without the frequent types NP, VP and PP."""
+    """Return chunks of CoNLL-2000; `rare`: without the frequent types NP, VP and PP."""
     words, y, words_test, y_test = conll_sentences(seed, n)
     if rare:
         y, y_test = (
@@ -106,7 +106,7 @@ def conll(seed, n, rare=False):
 
 
 def embedded(sentences):
-    """Vectors of the previous, the current and the next word, scaled to norm 4, in a row."""
+    """Return rows of the vectors of the previous, the current and the next word, of norm 4."""
     with np.load(shared_file("word_vectors_256.npz")) as data:
         names, vectors = data["words"], data["vectors"].astype(np.float64)
     vectors *= 4 / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
@@ -258,7 +258,7 @@ def void_borders(seed):
 
 
 def label_sets(seed, fetch, n=None, unit=True):
-    """Draw two thirds, or n, to train on; labels that no training row has are left out."""
+    """Draw two thirds, or n, to train on, without labels that no or all training rows have."""
     X, Y = fetch(subset="all", return_X_y=True)
     X = normalize(X) if unit else X
     Y = np.asarray(Y.todense()) if sparse.issparse(Y) else Y

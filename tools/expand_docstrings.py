@@ -189,7 +189,7 @@ def rewritten(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="change nothing, but fail")
+    parser.add_argument("--check", action="store_true", help="only fail if anything is out of date")
     arguments = parser.parse_args()
     stale = []
     for path in dict.fromkeys(path for path, _ in TARGETS):
