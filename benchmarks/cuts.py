@@ -20,6 +20,7 @@ import numpy as np
 from sklearn.datasets import load_sample_image
 
 from sstruct._oracles.cut._binary_energy import BinaryEnergy
+from sstruct._problems.graph.grid_edges import grid_edges
 from sstruct._testing._oracle_access import minimize_energy
 from sstruct.inference import graph_cut
 
@@ -37,12 +38,6 @@ def neighbors(height, width, connectivity):
         out.append(((but_last, but_last), (but_first, but_first)))
         out.append(((but_last, but_first), (but_first, but_last)))
     return out
-
-
-def grid_edges(height, width, connectivity):
-    node = np.arange(height * width, dtype=np.int32).reshape(height, width)
-    pairs = [(node[u].ravel(), node[v].ravel()) for u, v in neighbors(height, width, connectivity)]
-    return np.concatenate([np.stack(pair, axis=1) for pair in pairs])
 
 
 def random_problem(size, connectivity, strength):

@@ -52,9 +52,7 @@ def node_features(trial):
         rows = [np.reshape(x["features"], (-1, np.shape(x["features"])[-1])) for x in X]
         return np.concatenate(rows), np.mean([(np.asarray(v) >= 0).sum() for v in y])
     if isinstance(X, Sequences):
-        return X.flat, len(X.flat) / len(X) if isinstance(X.flat, np.ndarray) else (
-            X.flat.shape[0] / len(X)
-        )
+        return X.flat, X.flat.shape[0] / len(X)
     if kind is MultilabelSSVM:
         return X, y.shape[1]
     if hasattr(X, "shape") and X.ndim == 2:

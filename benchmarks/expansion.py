@@ -25,6 +25,7 @@ from scipy.spatial import Delaunay
 from sklearn.datasets import load_sample_image
 
 from sstruct._oracles.graph._decoder import GraphDecoder
+from sstruct._problems.graph.grid_edges import grid_edges
 from sstruct.inference import alpha_expansion
 
 try:
@@ -43,16 +44,9 @@ def distance(kind, n_labels):
     return np.minimum(line, 1 if kind == "potts" else max(2, n_labels // 4))
 
 
-def grid_edges(size):
-    node = np.arange(size * size, dtype=np.int32).reshape(size, size)
-    right = np.stack([node[:, :-1].ravel(), node[:, 1:].ravel()], axis=1)
-    down = np.stack([node[:-1].ravel(), node[1:].ravel()], axis=1)
-    return np.concatenate([right, down])
-
-
 def random_grid(size, kind, n_labels):
     rng = np.random.default_rng(0)
-    edges = grid_edges(size)
+    edges = grid_edges(size, size)
     return rng.random((size * size, n_labels)), edges, np.full(len(edges), 0.3), size
 
 
@@ -65,7 +59,7 @@ def noisy_image(size, kind, n_labels):
     noisy = levels + 0.15 * n_labels * rng.standard_normal(len(levels))
     scale = n_labels / 8
     node = np.minimum(np.abs(noisy[:, None] - np.arange(n_labels)) / scale, 4)
-    edges = grid_edges(size)
+    edges = grid_edges(size, size)
     return node, edges, np.full(len(edges), 0.8 if kind == "potts" else 0.8 / scale), size
 
 

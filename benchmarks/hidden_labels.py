@@ -47,7 +47,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from defaults_data import word_features
+from defaults_data import taken, word_features
 from reports import Table, add_load, add_output, origin
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -73,10 +73,6 @@ class Task:
     X_test: list
     y_test: list
     lams: tuple
-
-
-def at(data, chosen):
-    return data[chosen] if isinstance(data, np.ndarray) else [data[i] for i in chosen]
 
 
 def error(model, X, y):
@@ -116,17 +112,17 @@ def letters(rng, large=False, every_second=False, kernels=None):
     data = fetch_ocr_letters()
     small = (data.fold == 0) != large
     train, test = np.flatnonzero(small), np.flatnonzero(~small)
-    X, y = at(data.data, train), at(data.target, train)
+    X, y = taken(data.data, train), taken(data.target, train)
     if every_second:
         y = [np.where(np.arange(len(labels)) % 2 == rng.integers(2), -1, labels) for labels in y]
     else:
         y = hide(y, 0.5, rng)
     lams = (0.01, 0.003, 0.001, 0.0003) if large else (0.1, 0.03, 0.01, 0.003)
-    X_test, init = at(data.data, test), by_kernels(X, y) if kernels == "init" else None
+    X_test, init = taken(data.data, test), by_kernels(X, y) if kernels == "init" else None
     if kernels == "both":
         features = clone(KERNELS).fit(X)
         X, X_test, lams = features.transform(X), features.transform(X_test), (0.003, 0.001, 0.0003)
-    return partly_labeled(X, y, X_test, at(data.target, test), lams, init)
+    return partly_labeled(X, y, X_test, taken(data.target, test), lams, init)
 
 
 def sentences(name, tag=1):
@@ -196,7 +192,7 @@ def states(rng, large=False):
     data = fetch_ocr_letters()
     small = (data.fold == 0) != large
     train, test = np.flatnonzero(small), np.flatnonzero(~small)
-    parts = (at(part, chosen) for chosen in (train, test) for part in (data.data, data.target))
+    parts = (taken(part, chosen) for chosen in (train, test) for part in (data.data, data.target))
     lams = (0.003, 0.001) if large else (0.1, 0.03, 0.01, 0.003)
     return by_states(*parts, lams, seed=int(rng.integers(2**31)))
 
@@ -227,8 +223,8 @@ def cv_error(model, lam, X, labels, scored):
     """Return the mean error over three folds, of the known labels in `scored`."""
     errors = []
     for train, test in FOLDS.split(np.arange(len(labels))):
-        fitted = of_lam(model, lam).fit(at(X, train), at(labels, train))
-        errors.append(error(fitted, at(X, test), at(scored, test)))
+        fitted = of_lam(model, lam).fit(taken(X, train), taken(labels, train))
+        errors.append(error(fitted, taken(X, test), taken(scored, test)))
     return np.mean(errors)
 
 

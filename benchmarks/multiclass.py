@@ -20,15 +20,14 @@ import platform
 import time
 import warnings
 from functools import partial
-from pathlib import Path
 from statistics import median
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from benchmark_problems import LOADERS
 from reports import add_output, write
 from scipy import sparse
-from sklearn.datasets import load_digits
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.svm import LinearSVC
 
@@ -78,16 +77,7 @@ NAMES = ["digits", "usps", *MADE]
 
 def load(name):
     """Return X and y of a data set."""
-    if name == "digits":
-        X, y = load_digits(return_X_y=True)
-        return X / 16, y
-    if name in MADE:
-        return MADE[name](np.random.default_rng(0))
-    folder = os.environ.get("SSTRUCT_DATA")
-    if not folder:
-        raise SystemExit("USPS is read from the folder that SSTRUCT_DATA names")
-    with np.load(Path(folder) / "usps.npz") as usps:
-        return usps["X_train"] / 1000.0 - 1, usps["y_train"].astype(int)
+    return MADE[name](np.random.default_rng(0)) if name in MADE else LOADERS[name]()
 
 
 def objective(coef, X, y, lam):

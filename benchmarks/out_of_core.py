@@ -30,7 +30,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import sklearn
-from reports import add_output, origin
+from reports import add_load, add_output, origin
 
 from sstruct import ChainSSVM, Sequences
 from sstruct.mapped import open_mapped
@@ -163,7 +163,7 @@ def main():
     parser.add_argument("--lam", default="auto")
     parser.add_argument("--folder", default=tempfile.gettempdir())
     parser.add_argument("--compare", action="store_true")
-    parser.add_argument("--load", default="not recorded", help="of the machine")
+    add_load(parser)
     add_output(parser)
     parser.add_argument("--fit", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

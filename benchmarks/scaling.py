@@ -29,7 +29,6 @@ import ctypes
 import gc
 import json
 import math
-import multiprocessing
 import os
 import subprocess
 import sys
@@ -44,6 +43,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import reports
+from worker_pair import WorkerPair
 
 from sstruct import ChainSSVM, Sequences
 from sstruct._solvers.core import solver
@@ -153,7 +153,7 @@ def shares(fit):
 
 
 def work(pipe, name):
-    """Loop of a worker: answer (threads, repeats) with seconds per fit, until None is received."""
+    """Reply to (threads, repeats) with seconds per fit, passes and status, in a `WorkerPair`."""
     kind, X, y, more = SETS[name]()
     fit = kind(random_state=0, **more).fit
     fit(X, y)
@@ -167,57 +167,24 @@ def work(pipe, name):
         pipe.send(((time.perf_counter() - begin) / repeats, model.n_iter_, model.status_))
 
 
-class Workers:
-    """Two processes with the same data."""
-
-    def __init__(self, name):
-        context = multiprocessing.get_context("spawn")
-        self.pipes, self.processes = [], []
-        for _ in range(2):
-            here, there = context.Pipe()
-            process = context.Process(target=work, args=(there, name))
-            process.start()
-            there.close()
-            self.pipes.append(here)
-            self.processes.append(process)
-        self.shares, _ = [pipe.recv() for pipe in self.pipes]
-
-    def alone(self, *call):
-        """Fit in the first worker."""
-        self.pipes[0].send(call)
-        return self.pipes[0].recv()
-
-    def together(self, *call):
-        """Fit in both concurrently; return their seconds."""
-        for pipe in self.pipes:
-            pipe.send(call)
-        return [pipe.recv()[0] for pipe in self.pipes]
-
-    def close(self):
-        for pipe, process in zip(self.pipes, self.processes, strict=True):
-            pipe.send(None)
-            process.join()
-
-
 def measure_threads(name, rounds, limit):
     """Return the row of a set."""
-    workers = Workers(name)
-    first = workers.alone(1, 1)[0]  # warms up, too
-    repeats = max(1, math.ceil(LEAST_SECONDS / first))
-    rounds = max(1, min(rounds, int(limit / (4 * repeats * first))))
-    one, two, control = [], [], []
-    for _ in range(rounds):
-        # One thread before and after, because the speed of the machine varies.
-        before = workers.alone(1, repeats)[0]
-        two.append(workers.alone(2, repeats)[0])
-        both = workers.together(1, repeats)
-        after, passes, status = workers.alone(1, repeats)
-        mean = (before + after) / 2
-        control.append(mean / both[0] + mean / both[1])
-        one.append(mean)
-    workers.close()
+    with WorkerPair(work, name) as workers:
+        first = workers.run_first(1, 1)[0]  # warms up, too
+        repeats = max(1, math.ceil(LEAST_SECONDS / first))
+        rounds = max(1, min(rounds, int(limit / (4 * repeats * first))))
+        one, two, control = [], [], []
+        for _ in range(rounds):
+            # One thread before and after, because the speed of the machine varies.
+            before = workers.run_first(1, repeats)[0]
+            two.append(workers.run_first(2, repeats)[0])
+            both = [seconds for seconds, *_ in workers.run_both(1, repeats)]
+            after, passes, status = workers.run_first(1, repeats)
+            mean = (before + after) / 2
+            control.append(mean / both[0] + mean / both[1])
+            one.append(mean)
     speed_up = median(a / b for a, b in zip(one, two, strict=True))
-    visits, decoders = workers.shares
+    visits, decoders = workers.first_message
     return {
         "set": name,
         "passes": passes,

@@ -28,7 +28,6 @@ into --output.
 
 import argparse
 import math
-import multiprocessing
 import os
 import time
 from statistics import median
@@ -38,6 +37,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from benchmark_problems import LAMS, machine, packed
 from reports import add_output, write
+from worker_pair import WorkerPair
 
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core._thread_pool import ThreadPool
@@ -140,62 +140,31 @@ class Job:
 
 
 def work(pipe, *arguments):
-    """Loop of a worker process: answer (method, arguments) until None is received."""
+    """Reply to (method of Job, arguments), in a `WorkerPair`."""
     job = Job(*arguments)
     pipe.send((job.problem.batch_size, job.data.n))
     while (call := pipe.recv()) is not None:
         pipe.send(getattr(job, call[0])(*call[1:]))
 
 
-class Workers:
-    """Two processes with the same problem."""
-
-    def __init__(self, *arguments):
-        context = multiprocessing.get_context("spawn")
-        self.pipes, self.processes = [], []
-        for _ in range(2):
-            here, there = context.Pipe()
-            process = context.Process(target=work, args=(there, *arguments), daemon=True)
-            process.start()
-            self.pipes.append(here)
-            self.processes.append(process)
-        (self.batch_size, self.n), _ = (pipe.recv() for pipe in self.pipes)
-
-    def alone(self, *call):
-        """Run in the first worker."""
-        self.pipes[0].send(call)
-        return self.pipes[0].recv()
-
-    def together(self, *call):
-        """Run in both concurrently; return both answers."""
-        for pipe in self.pipes:
-            pipe.send(call)
-        return [pipe.recv() for pipe in self.pipes]
-
-    def close(self):
-        for pipe, process in zip(self.pipes, self.processes):
-            pipe.send(None)
-            process.join()
-
-
 def measure(workers, job, rounds, seconds):
     """Time a job with one thread, with two threads and in two processes, alternately."""
-    first = workers.alone("seconds", job, 1, 1)
+    first = workers.run_first("seconds", job, 1, 1)
     repeats = max(1, math.ceil(seconds / first))
     times = {"one": [], "two": [], "control": [], "speed-up": []}
     shares = []
     for _ in range(rounds):
         # One thread before and after, because the speed of the machine varies.
-        before = workers.alone("seconds", job, 1, repeats)
-        times["two"].append(workers.alone("seconds", job, 2, repeats))
-        both = workers.together("seconds", job, 1, repeats)
-        after = workers.alone("seconds", job, 1, repeats)
+        before = workers.run_first("seconds", job, 1, repeats)
+        times["two"].append(workers.run_first("seconds", job, 2, repeats))
+        both = workers.run_both("seconds", job, 1, repeats)
+        after = workers.run_first("seconds", job, 1, repeats)
         one = (before + after) / 2
         times["one"].append(one)
         times["control"].append(one / both[0] + one / both[1])
         times["speed-up"].append(one / times["two"][-1])
         if job == "exact":
-            shares.append(workers.alone("serial_share", repeats))
+            shares.append(workers.run_first("serial_share", repeats))
     result = {name: median(values) for name, values in times.items()}
     result["bound"] = result["control"]
     if job == "exact":
@@ -212,23 +181,25 @@ def compare_threads(names, arguments):
     print(f"{'of bound':>10s}{'wanted':>8s}   (medians of {arguments.rounds})")
     report = {}
     for name in names:
-        workers = Workers(name, arguments.batch_size, arguments.wait)
-        report[name] = {"n": workers.n, "batch_size": workers.batch_size, "jobs": {}}
-        for job, wanted in (("certificate", 0.9), ("predict", 0.9), ("exact", 0.85)):
-            row = measure(workers, job, arguments.rounds, arguments.seconds)
-            title = f"{name}, {job}" + (f", B = {workers.batch_size}" if job == "exact" else "")
-            serial = f"{row['serial share']:8.3f}" if job == "exact" else f"{'':8s}"
-            verdict = "reached" if row["of bound"] >= wanted else "missed"
-            print(
-                f"{title:28s}{1000 * row['one']:9.2f}{row['speed-up']:11.3f}{row['control']:9.3f}"
-                f"{serial}{row['bound']:7.3f}{row['of bound']:10.3f}{wanted:8.2f} {verdict}",
-                flush=True,
-            )
-            report[name]["jobs"][job] = {**row, "wanted": wanted}
-        bits = [workers.alone("bits", n_threads) for n_threads in (1, 2, 3)]
-        same = report[name]["same_bits"] = bits[0] == bits[1] == bits[2]
-        print(f"{name}: 1, 2 and 3 threads give {'the same bits' if same else 'DIFFERENT BITS'}")
-        workers.close()
+        with WorkerPair(work, name, arguments.batch_size, arguments.wait) as workers:
+            batch_size, n = workers.first_message
+            report[name] = {"n": n, "batch_size": batch_size, "jobs": {}}
+            for job, wanted in (("certificate", 0.9), ("predict", 0.9), ("exact", 0.85)):
+                row = measure(workers, job, arguments.rounds, arguments.seconds)
+                title = f"{name}, {job}" + (f", B = {batch_size}" if job == "exact" else "")
+                serial = f"{row['serial share']:8.3f}" if job == "exact" else f"{'':8s}"
+                verdict = "reached" if row["of bound"] >= wanted else "missed"
+                print(
+                    f"{title:28s}{1000 * row['one']:9.2f}{row['speed-up']:11.3f}"
+                    f"{row['control']:9.3f}{serial}{row['bound']:7.3f}{row['of bound']:10.3f}"
+                    f"{wanted:8.2f} {verdict}",
+                    flush=True,
+                )
+                report[name]["jobs"][job] = {**row, "wanted": wanted}
+            bits = [workers.run_first("bits", n_threads) for n_threads in (1, 2, 3)]
+            same = report[name]["same_bits"] = bits[0] == bits[1] == bits[2]
+            found = "the same bits" if same else "DIFFERENT BITS"
+            print(f"{name}: 1, 2 and 3 threads give {found}")
     return report
 
 

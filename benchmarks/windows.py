@@ -34,6 +34,7 @@ from reports import Table, add_load, add_output, command, origin
 from sklearn.linear_model import LogisticRegression
 
 from sstruct import ChainSSVM, GridCRFSSVM
+from sstruct._problems.graph.grid_edges import grid_edges
 from sstruct.datasets import make_grids
 from sstruct.inference import alpha_expansion, graph_cut, viterbi
 from sstruct.solvers import MPBCFW
@@ -81,9 +82,7 @@ def counted(X, y):
 def cut(X, y):
     """Train the baseline of images; return a function that decodes them."""
     classifier = LogisticRegression().fit(X.reshape(-1, X.shape[-1]), y.ravel())
-    node = np.arange(y[0].size).reshape(y[0].shape)
-    pairs = [(node[:, :-1], node[:, 1:]), (node[:-1], node[1:])]
-    edges = np.concatenate([np.stack([u.ravel(), v.ravel()], axis=1) for u, v in pairs])
+    edges = grid_edges(*y[0].shape)
 
     log_prior = np.log(np.bincount(y.ravel()) / y.size)
 
