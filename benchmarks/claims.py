@@ -420,7 +420,7 @@ def fwmap_against_trws():
 @claim("On tomography FWMAP beats subgradient ascent.", "[SK19]_")
 def tomography():
     rows = read("tomography")
-    won = [float(row["bound"]) >= float(row["ascent_told"]) for row in rows]
+    won = [float(row["bound"]) >= float(row["ascent_polyak"]) for row in rows]
     late = [
         f"{row['size']} x {row['size']} with {row['projections']} directions "
         f"{100 * float(row['ahead_from']):.0f} %"

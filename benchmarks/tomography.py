@@ -6,14 +6,15 @@
 
 `discrete_tomography` reconstructs a phantom of a few gray levels (ellipses, similar to that of
 Shepp and Logan) from sums along rays. A row has the energy of the phantom, the bound and energy of
-FWMAP after --seconds of CPU time, the bounds of plain subgradient ascent on the same blocks after
-the same CPU time, and the peak memory of the process. "told" is the bound with Polyak's steps,
-which require the energy of the phantom, and "untold" that with steps of STEP / sqrt(k), which do
-not. The time of the ascent includes only evaluations of the bound, at the speed of compiled code,
-and its vector operations.
-"ahead from" is the fraction of the time after which FWMAP's bound stays above the bound of the
-ascent with Polyak's steps. --memory is the interval in CPU seconds of FWMAP at which memory is
-printed. Writes tomography.csv into --output.
+FWMAP after --seconds of CPU time, and the bounds of plain subgradient ascent on the same blocks
+after the same CPU time: "polyak" with Polyak's steps, which require the energy of the phantom, and
+"decreasing" with steps of STEP / sqrt(k), which do not. The time of the ascent includes only
+evaluations of the bound, at the speed of compiled code, and its vector operations. The peak memory
+of the process is only printed.
+
+In the file, "ahead_from" is the fraction of the time after which FWMAP's bound stays above the
+bound of the ascent with Polyak's steps. --memory is the interval in CPU seconds of FWMAP at which
+memory is printed. Writes tomography.csv into --output.
 """
 
 import argparse
@@ -154,8 +155,9 @@ def main():
     table = Table(arguments.output / "tomography.csv", ["size", "projections", "levels"])
     CPURecord.limit, CPURecord.memory_every = arguments.seconds, arguments.memory
     _discrete_tomography.Record = CPURecord
-    print(f"{'size':>5}{'rays of':>9}{'phantom':>9}{'FWMAP':>10}{'energy':>8}{'passes':>8}"
-          f"{'CPU s':>8}{'told':>10}{'passes':>8}{'untold':>10}{'passes':>8}{'MB':>6}")  # fmt: skip
+    print(f"{'size':>5}{'angles':>9}{'phantom':>9}{'FWMAP':>10}{'energy':>8}{'passes':>8}"
+          f"{'CPU s':>8}{'polyak':>10}{'passes':>8}{'decreasing':>12}{'passes':>8}"
+          f"{'MB':>6}")  # fmt: skip
     for size in arguments.sizes:
         image = phantom(size, arguments.levels)
         for n_angles in arguments.projections:
@@ -173,12 +175,12 @@ def main():
                     subgradient_ascent(sums, rays, image.shape, arguments.levels, target, cpu)
                     for target in (energy(image), None)
                 ]
-            told, untold = (ascent[-1, 1] for ascent in ascents)
+            polyak, decreasing = (ascent[-1, 1] for ascent in ascents)
             passes = len(result.history["seconds"]) - 2
             print(
                 f"{size:5}{n_angles:9}{energy(image):9}{result.lower_bound:10.2f}"
-                f"{result.energy:8.0f}{passes:8}{cpu:8.1f}{told:10.2f}{len(ascents[0]):8}"
-                f"{untold:10.2f}{len(ascents[1]):8}{megabytes():6.0f}",
+                f"{result.energy:8.0f}{passes:8}{cpu:8.1f}{polyak:10.2f}{len(ascents[0]):8}"
+                f"{decreasing:12.2f}{len(ascents[1]):8}{megabytes():6.0f}",
                 flush=True,
             )
             if arguments.no_ascent:
@@ -191,8 +193,8 @@ def main():
                 "phantom": energy(image),
                 "energy": f"{result.energy:g}",
                 "bound": f"{result.lower_bound:.2f}",
-                "ascent_told": f"{told:.2f}",
-                "ascent_untold": f"{untold:.2f}",
+                "ascent_polyak": f"{polyak:.2f}",
+                "ascent_decreasing": f"{decreasing:.2f}",
                 "ahead_from": "" if share is None else f"{share:.3f}",
                 "cpu_seconds": f"{cpu:.1f}",
                 "status": result.status,
