@@ -83,7 +83,7 @@ def test_single_shard_without_limit_or_with_unordered_rows():
     assert spans(shards_of(chain_problem(X, lengths), np.inf)) == [(0, 10)]
     backwards = chain_problem(X, lengths, np.arange(10)[::-1] * 3)
     assert spans(shards_of(backwards, 100)) == [(0, 10)]
-    # The size is less than a block: one block each.
+    # If the limit is less than the size of a block, each block is a shard.
     assert spans(shards_of(chain_problem(X, lengths), 1e-9)) == [(i, i + 1) for i in range(10)]
 
 

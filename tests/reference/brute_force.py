@@ -42,7 +42,7 @@ class Block:
 
     @cached_property
     def place(self):
-        """Return the indices of the labelings."""
+        """Return the index of each labeling."""
         return {y: k for k, y in enumerate(self.labelings)}
 
 
@@ -210,7 +210,7 @@ def blocks(
 
 
 def slack_terms(terms):
-    """Return the blocks of these samples for slack rescaling: phi(y) becomes L(y) times its psi."""
+    """Return the blocks under slack rescaling: psi(y) becomes L(y) psi(y)."""
     return [replace(block, phi=-block.loss[:, np.newaxis] * block.psi) for block in terms]
 
 

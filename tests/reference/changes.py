@@ -89,7 +89,10 @@ def labelings(length, least=1, most=None):
 
 
 def scaled(x, scale):
-    """Return a signal (L, F) around its median, scaled by its noise, and the minimum variances."""
+    """Return a signal (L, F) minus its median, and the minimum variances.
+
+    Both are in units of the signal's noise, unless `scale` is None.
+    """
     steps = np.abs(np.diff(x, axis=0))
     level = np.ones(x.shape[1])
     for f, own in enumerate(steps.T):

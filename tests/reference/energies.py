@@ -10,7 +10,10 @@ import numpy as np
 
 
 def edge_tables(edge_costs, n_edges, n_labels, distance=None):
-    """Return tables (E, K, K) of the costs of edges: weights (E,) times a distance, or as given."""
+    """Return the costs of edges as tables (E, K, K).
+
+    edge_costs : such tables, or weights (E,) that multiply `distance` (K, K), by default Potts
+    """
     edge_costs = np.asarray(edge_costs, dtype=np.float64)
     if edge_costs.ndim == 1:
         distance = 1.0 - np.eye(n_labels) if distance is None else np.asarray(distance)
@@ -19,7 +22,7 @@ def edge_tables(edge_costs, n_edges, n_labels, distance=None):
 
 
 def feature_tables(edge_weights, tables=None, n_labels=2):
-    """Return sum_g edge_weights[e, g] tables[g]; without tables: Potts, one feature."""
+    """Return cost_e(a, b) = sum_g edge_weights[e, g] tables[g, a, b]; no tables: Potts."""
     edge_weights = np.asarray(edge_weights, dtype=np.float64)
     if tables is None:
         return edge_tables(edge_weights.reshape(-1), len(edge_weights), n_labels)
@@ -54,7 +57,7 @@ def energies(node_costs, edges, tables):
 
 
 def minimum(node_costs, edges, tables):
-    """Return the least energy and the labelings that attain it (to rounding)."""
+    """Return the least energy and the labelings that attain it, up to rounding."""
     every, values = energies(node_costs, edges, tables)
     least = values.min()
     return least, every[values <= least + 1e-9 * (1 + np.abs(values).max())]

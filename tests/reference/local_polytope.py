@@ -11,7 +11,7 @@ from tests.reference.energies import labelings
 
 
 def as_tables(edge_scores):
-    """Convert scores (E,) of both labels on, or tables (E, 4), to tables (E, 2, 2)."""
+    """Return tables (E, 2, 2) from tables (E, 4), or from scores (E,) of both labels on."""
     edge_scores = np.asarray(edge_scores, dtype=np.float64)
     if edge_scores.ndim == 1:
         return edge_scores[:, None, None] * np.array([[0.0, 0.0], [0.0, 1.0]])
@@ -69,7 +69,7 @@ class LocalPolytope:
 
 
 def point_of_code(code, n_labels, edges):
-    """Return the point of the polytope that a half-integral code names, with all four masses."""
+    """Return the point of the polytope for a half-integral code, with all four masses."""
     q = code[:n_labels] / 2
     bits = np.unpackbits(
         np.ascontiguousarray(code[n_labels:]).astype("<i4").view(np.uint8), bitorder="little"

@@ -62,7 +62,7 @@ def mixed_primal(w, lam, terms):
 
 
 def mixed_optimum(terms, lam, precision=1e-9, most=200):
-    """Return bounds (below, above) on the minimum of `mixed_primal`, by cutting planes."""
+    """Return bounds (below, above) of the least `mixed_primal`, found by cutting planes."""
     zero = np.zeros(terms[0].phi.shape[1])
     planes = [[(zero, 0.0)] for _ in terms]
     w, below, above = zero, 0.0, np.inf
