@@ -365,7 +365,10 @@ def describe_invalid(value, largest=LARGEST):
     """Return a description of an invalid feature value, with advice."""
     if not np.isfinite(value):
         return "NaN or infinity"
-    return f"{value:g}, expected at most {largest:g} so that squares are finite; scale the features"
+    return (
+        f"{value:g}, expected at most {largest:g} in absolute value so that squares are finite; "
+        "scale the features"
+    )
 
 
 def is_sized(value):

@@ -117,7 +117,10 @@ def check_rows(matrix, rows, name):
     indptr = _array(matrix, "indptr", name, "i")
     _same_length(f"{name}.indptr", len(indptr), matrix.shape[0] + 1, "one more than rows")
     if len(rows) and not 0 <= rows[0] <= max(rows[0], rows[-1]) < matrix.shape[0]:
-        raise ValueError(f"{name} has {matrix.shape[0]} rows, fewer than its offsets require")
+        raise ValueError(
+            f"{name} has {matrix.shape[0]} rows, but its offsets refer to rows {rows[0]} to "
+            f"{rows[-1]}"
+        )
     starts, ends = indptr[rows], indptr[rows + 1]
     wrong = np.flatnonzero(
         (starts < 0) | (ends < starts) | (ends > min(n_stored, len(matrix.data)))
@@ -243,7 +246,9 @@ def _check_coo(matrix, name):
     # SciPy < 1.13 has no `coords`.
     coords = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
     if len(coords) != len(matrix.shape):
-        raise ValueError(f"{name}.coords has {len(coords)} arrays for a shape {matrix.shape}")
+        raise ValueError(
+            f"{name}.coords has {len(coords)} arrays, expected {len(matrix.shape)}, one per axis"
+        )
     for axis, (places, most) in enumerate(zip(coords, matrix.shape)):
         what = f"{name}.coords[{axis}]"
         if not isinstance(places, np.ndarray) or places.ndim != 1 or places.dtype.kind != "i":

@@ -245,7 +245,8 @@ def best_alignment(scores, open_gap, extend_gap, bint local, known=None):
         aligned = known[known >= 0]
         if (np.diff(aligned) <= 0).any() or (aligned >= m).any() or (known < UNKNOWN).any():
             raise ValueError(
-                f"known must contain increasing columns below {m}, -1 (unaligned) or -2 (unknown)")
+                f"known must contain increasing columns below {m}, -1 (unaligned) or -2 (unknown), "
+                f"found {shortened(known)}")
     cdef Gaps gaps
     gaps.open_first, gaps.open_second = open_gap
     gaps.extend_first, gaps.extend_second = extend_gap

@@ -34,7 +34,7 @@ cdef class ChainStream(Storage):
 
     def __init__(self, ChainTerms terms not None, Py_ssize_t lag):
         if terms.n_tables > 1:
-            raise ValueError("a stream requires one table of transitions")
+            raise ValueError(f"a stream requires one table of transitions, found {terms.n_tables}")
         self.terms, self.lag, self.K, self.KP = terms, lag, terms.n_labels, terms.KP
         self.grow(<void**> &self.theta, 2 * self.KP, sizeof(double))
         self.grow(<void**> &self.best, 2 * self.KP, sizeof(double))

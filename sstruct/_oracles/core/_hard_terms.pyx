@@ -94,7 +94,9 @@ cdef class GraphConstraints:
         if self.has_allowed_labels:
             allowed_labels = np.ascontiguousarray(allowed_labels, dtype=np.int32)
             if allowed_labels.shape != (len(is_forbidden),):
-                raise ValueError(f"allowed_labels must have {len(is_forbidden)} entries")
+                raise ValueError(
+                    f"allowed_labels must have {len(is_forbidden)} entries, found shape "
+                    f"{allowed_labels.shape}")
             self.allowed_labels = allowed_labels
 
     cdef HardTerms of_graph(self, Py_ssize_t i) noexcept nogil:
@@ -156,7 +158,8 @@ cdef class GraphConstraints:
         if codes.shape[0] != self.first_row[self.n_graphs]:
             raise ValueError(f"expected {self.first_row[self.n_graphs]} labels, found {len(codes)}")
         if codes.shape[0] and (min(codes) < 0 or max(codes) >= self.n_labels):
-            raise ValueError(f"labels must be between 0 and {self.n_labels - 1}")
+            raise ValueError(
+                f"labels must be between 0 and {self.n_labels - 1}, found {min(codes)} to {max(codes)}")
         out = []
         for i in range(self.n_graphs):
             hard = self.of_graph(i)

@@ -19,13 +19,26 @@ def check_tables(sizes, firsts, K, edge_table, n_states, ends, link_table, shape
     graph = np.repeat(np.arange(len(sizes)), sizes[:, 3])
     n_nodes, n_extra = sizes[graph, 0], sizes[graph, 2]
     u, v = ends.T
-    if ((u < 0) | (u >= v) | (v < n_nodes) | (v >= n_nodes + n_extra)).any():
-        raise ValueError("a link of constraints must join an auxiliary node to an earlier node")
-    if ((np.diff(graph) == 0) & (np.diff(v) < 0)).any():
-        raise ValueError("links of constraints must be sorted by their second ends")
+    wrong = (u < 0) | (u >= v) | (v < n_nodes) | (v >= n_nodes + n_extra)
+    if wrong.any():
+        k = int(wrong.argmax())
+        raise ValueError(
+            "a link of constraints must join an auxiliary node to an earlier node, found "
+            f"({u[k]}, {v[k]}) in a graph of {n_nodes[k]} nodes and {n_extra[k]} auxiliary ones"
+        )
+    wrong = (np.diff(graph) == 0) & (np.diff(v) < 0)
+    if wrong.any():
+        k = int(wrong.argmax())
+        raise ValueError(
+            f"links of constraints must be sorted by their second ends, found {v[k]} and then "
+            f"{v[k + 1]}"
+        )
     tables = np.concatenate([edge_table[edge_table != -1], link_table])
     if (n_states < 1).any() or (tables < 0).any() or (tables >= len(shapes)).any():
-        raise ValueError("constraints have an invalid table or number of states")
+        raise ValueError(
+            "constraints have an invalid table or number of states, expected tables from 0 to "
+            f"{len(shapes) - 1} and at least one state"
+        )
     first = firsts[2][graph] - n_nodes
     of_u = np.where(u < n_nodes, K, np.append(n_states, 0)[np.maximum(first + u, 0)])
     of_v = n_states[first + v]
@@ -42,7 +55,10 @@ def check_counters(sizes, first_link, ends, counters, wanted):
     valid = valid and ((graph >= 0) & (graph < len(sizes)) & (first >= 0) & (n >= 2)).all()
     valid = valid and ((0 <= least) & (least <= most) & (most <= n)).all()
     if not valid or (first + 2 * (n - 1) > sizes[graph, 3]).any():
-        raise ValueError("constraints have an invalid counter")
+        raise ValueError(
+            "constraints have an invalid counter, expected counters sorted by graph, with links of "
+            "their graph, n >= 2 nodes and bounds 0 <= least <= most <= n"
+        )
     for i, at, size in zip(graph, first_link[graph] + first, n):
         before, nodes = ends[at : at + 2 * (size - 1) : 2], ends[at + 1 : at + 2 * (size - 1) : 2]
         counted = np.append(before[:1, 0], nodes[:, 0])

@@ -90,7 +90,9 @@ cdef class MaxFlow:
                 f"expected a grid with at least one pixel and connectivity 4 or 8; found height {height}, "
                 f"width {width} and connectivity {connectivity}")
         if height + 2 > MOST // 8 // (width + 2):
-            raise ValueError(f"a grid of {height} x {width} pixels is too large")
+            raise ValueError(
+                f"a grid of {height} x {width} pixels is too large, expected (height + 2) (width + 2) "
+                f"<= {MOST // 8}")
         self.n_nodes = self.n_edges = 0
         if sstruct_flow_set_grid(<sstruct_flow*> self.workspace, height, width, connectivity) != 0:
             with gil:

@@ -50,7 +50,9 @@ cdef class DependencyDecoder(Storage):
         """
         cdef Py_ssize_t n = scores.shape[0]
         if n < 1 or scores.shape[1] != n + 1:
-            raise ValueError("scores must have shape (n_tokens, n_tokens + 1) with a token")
+            raise ValueError(
+                "scores must have shape (n_tokens, n_tokens + 1) with n_tokens >= 1; found "
+                f"{(n, scores.shape[1])}")
         heads = np.zeros(n, dtype=np.int32)
         cdef int32_t[::1] out = heads
         cdef double value

@@ -340,7 +340,8 @@ cdef int load_problem(RelaxedLabels relaxed, node_scores, edges, edge_scores) ex
     cdef Py_ssize_t K = node.shape[0], E = pairs.shape[0]
     cdef bint tables = edge_scores.ndim == 2
     if pairs.shape[1] != 2 or edge.shape[0] != (4 * E if tables else E):
-        raise ValueError("edges and edge_scores have inconsistent shapes")
+        raise ValueError(
+            f"edges and edge_scores have inconsistent shapes: {edges.shape} and {edge_scores.shape}")
     with nogil:
         relaxed.set_graph(K, E, &pairs[0, 0] if E else NULL)
         relaxed.load(&node[0] if K else NULL, &edge[0] if E else NULL, tables)

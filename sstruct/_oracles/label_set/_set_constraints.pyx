@@ -9,6 +9,8 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
+from sstruct._checks.shown import shortened
+
 
 cdef class SetConstraints:
     """Constraints ``lower <= matrix @ y <= upper`` of label sets y in {0, 1}^K.
@@ -28,14 +30,17 @@ cdef class SetConstraints:
     def __init__(self, matrix, lower, upper):
         matrix = np.asarray(matrix)
         if matrix.ndim != 2 or not np.isin(matrix, (-1, 0, 1)).all():
-            raise ValueError("constraints must be a matrix of -1, 0 and 1")
+            raise ValueError(f"constraints must be a matrix of -1, 0 and 1, found {shortened(matrix)}")
         lower, upper = (np.array(bound, dtype=np.int32) for bound in (lower, upper))
         if not (lower.shape == upper.shape == (len(matrix),)):
             raise ValueError(
                 f"lower and upper must have shape {(len(matrix),)}, one bound per constraint, found "
                 f"{lower.shape} and {upper.shape}")
         if (lower > upper).any():
-            raise ValueError("a lower bound of constraints is above the upper bound")
+            r = int((lower > upper).argmax())
+            raise ValueError(
+                f"a lower bound of constraints is above the upper bound: {lower[r]} and {upper[r]} of "
+                f"constraint {r}")
         self.n_rows, self.n_labels = matrix.shape
         rows, labels = np.nonzero(matrix)
         self.first = np.searchsorted(rows, np.arange(self.n_rows + 1)).astype(np.int32)

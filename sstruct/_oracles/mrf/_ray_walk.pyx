@@ -162,7 +162,9 @@ cdef class RayWalk:
         cdef double total
         self.begin(labels, weight)
         if self.n_wrong > 0:
-            raise ValueError("the sums of the labels do not match those of the rays")
+            raise ValueError(
+                f"the sums of the labels do not match those of the rays: {self.n_wrong} of "
+                f"{self.sums.shape[0]} differ")
         with nogil:
             while now < most_steps:
                 now += 1

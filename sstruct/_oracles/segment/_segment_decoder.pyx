@@ -91,21 +91,25 @@ cdef class SegmentDecoder(Storage):
         cdef const double[::1] splits
         terms.check(scores, name)
         if terms.n_labels != K or terms.edge == NULL or terms.n_tables > 1:
-            raise ValueError(f"segments require one table of edges of {K} labels")
+            raise ValueError(
+                f"segments require one table of edges of {K} labels, found {terms.n_tables} tables of "
+                f"{terms.n_labels} labels")
         if L >= LONGEST:
-            raise ValueError(f"{name} has {L} positions, expected less than {LONGEST}")
+            raise ValueError(f"{name} has {L} positions, expected fewer than {LONGEST}")
         given.L, given.KP, given.edge = L, terms.KP, terms.edge
         given.split, given.duration, given.open_start, given.open_end = NULL, NULL, False, False
         given.terms, given.bound = NULL, NULL
         if duration is not None:
             durations = np.ascontiguousarray(duration, dtype=np.float64)
             if durations.shape[0] != K or durations.shape[1] != self.n_bins:
-                raise ValueError(f"duration must have shape {(K, self.n_bins)}")
+                raise ValueError(
+                    f"duration must have shape {(K, self.n_bins)}, found "
+                    f"{(durations.shape[0], durations.shape[1])}")
             given.duration = &durations[0, 0]
         if split is not None:
             splits = np.ascontiguousarray(split, dtype=np.float64)
             if splits.shape[0] != K:
-                raise ValueError(f"split must have shape {(K,)}")
+                raise ValueError(f"split must have shape {(K,)}, found {(splits.shape[0],)}")
             given.split = &splits[0]
         rows = rows_of(scores)
         cdef double[:, ::1] theta = np.empty((L, terms.KP))

@@ -206,7 +206,9 @@ def pack_factors(factors, n_labels):
     for f, shape in enumerate(shapes):
         count = math.prod(shape)
         if count >= MOST_ENTRIES:
-            raise ValueError(f"factors[{f}] has {count} entries, expected less than {MOST_ENTRIES}")
+            raise ValueError(
+                f"factors[{f}] has {count} entries, expected fewer than {MOST_ENTRIES}"
+            )
     flat, table_start, of_factor = _pack_tables(tables, shapes, lambda f: f"factors[{f}][1]")
     start = np.zeros(len(scopes) + 1, dtype=np.int64)
     np.cumsum([len(scope) for scope in scopes], out=start[1:])

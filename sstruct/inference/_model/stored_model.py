@@ -65,7 +65,10 @@ def _check_starts(state, name, of):
     """Check the starts of the parts of an array: no part is empty, and the last ends the array."""
     start, end = state[name], len(state[of])
     if len(start) == 0 or start[0] != 0 or start[-1] != end or (start[1:] <= start[:-1]).any():
-        raise ValueError(f"{name} must increase strictly from 0 to {end}, the length of {of}")
+        raise ValueError(
+            f"{name} must increase strictly from 0 to {end}, the length of {of}, found "
+            f"{shortened(start)}"
+        )
 
 
 def _check_table_numbers(state, name, n_items, start):
@@ -74,7 +77,10 @@ def _check_table_numbers(state, name, n_items, start):
     if len(numbers) != n_items:
         raise ValueError(f"{name} has {len(numbers)} entries, expected {n_items}")
     if n_items and not 0 <= numbers.min() <= numbers.max() < n_tables:
-        raise ValueError(f"{name} is out of range: there are {n_tables} tables")
+        raise ValueError(
+            f"{name} is out of range: there are {n_tables} tables, found {numbers.min()} to "
+            f"{numbers.max()}"
+        )
 
 
 def _check_finite_or_inf(state, name):
@@ -92,7 +98,11 @@ def _check_edges(state, n_labels):
     shapes = table_shapes(start, of_edge, n_labels[edges])
     wrong = (shapes[of_edge] != n_labels[edges]).any(axis=1)
     if wrong.any():
-        raise ValueError(f"edge_table[{wrong.argmax()}] is a table of a different shape")
+        e = int(wrong.argmax())
+        raise ValueError(
+            f"edge_table[{e}] is a table of a different shape: {shapes[of_edge[e]].tolist()}, "
+            f"expected {n_labels[edges[e]].tolist()}"
+        )
     if not np.array_equal(np.diff(start), shapes.prod(axis=1)):
         raise ValueError("table_start does not match the numbers of labels of the edges")
     _check_finite_or_inf(state, "tables")
@@ -107,7 +117,10 @@ def _check_factors(state, n_labels):
     if len(sizes) and not 3 <= sizes.min() <= sizes.max() <= MOST_NODES:
         raise ValueError(f"factor_start has a factor that does not have 3 to {MOST_NODES} nodes")
     if len(nodes) and not 0 <= nodes.min() <= nodes.max() < len(n_labels):
-        raise ValueError(f"factor_nodes is out of range: there are {len(n_labels)} nodes")
+        raise ValueError(
+            f"factor_nodes is out of range: there are {len(n_labels)} nodes, found "
+            f"{nodes.min()} to {nodes.max()}"
+        )
     _check_starts(state, "factor_table_start", "factor_tables")
     _check_table_numbers(state, "factor_table", len(sizes), "factor_table_start")
     n_entries = np.diff(state["factor_table_start"])[of_factor]
