@@ -132,7 +132,9 @@ SOLVER_OPTIONS = {
 
 
 def other_name(owner, names, name, value):
-    """Return the replacement for a parameter of another package or of a solver, or None.
+    """Return an error message that suggests a replacement for a parameter, or None.
+
+    The parameter may be known from another package, or be an option of a solver.
 
     Parameters
     ----------
@@ -158,7 +160,7 @@ def other_name(owner, names, name, value):
 
 
 def _unknown(owner, names, name, value):
-    """Return the error message for an unknown parameter, with similar or all parameters."""
+    """Return the error message for an unknown parameter, with the most similar one or all."""
     known = other_name(owner, names, name, value)
     if known is not None:
         return known

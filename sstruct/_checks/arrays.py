@@ -188,8 +188,9 @@ def is_partitioned(values):
 def check_depth(values, name):
     """Raise ValueError if lists are nested deeper than the dimensions of any valid array.
 
-    Also raise ValueError for subclasses of list whose length is not their number of items, and
-    TypeError for partitions on a cluster, which callers that support them detect first.
+    Only the first item of each list is examined. Also raise ValueError for subclasses of list or
+    tuple whose length is not their number of items, and TypeError for partitions on a cluster,
+    which callers that support them detect first.
     """
     if "dask" in sys.modules and is_partitioned(values):
         raise TypeError(
@@ -282,7 +283,7 @@ def items_of(values):
         return np.asarray(values)
     if is_tensor(values):
         return array_of_tensor(values)
-    # The type is checked: a missing attribute of a Sequences object raises an error in Python code.
+    # Looked up on the type: for Sequences objects, a missing attribute would call `__getattr__`.
     if not hasattr(kind, "to_list") or hasattr(values, "columns"):
         return values
     if len(values) == 0:

@@ -18,9 +18,9 @@ _INTERNALS = frozenset(
 
 
 class ListedType(ABCMeta):
-    """Type of classes whose ``dir`` omits attributes that annotations and dataclasses add.
+    """Metaclass of classes whose ``dir`` omits attributes that annotations and dataclasses add.
 
-    It is derived from the type of abstract classes, so that subclasses may inherit from these, too.
+    It is derived from ABCMeta, so that these classes may also inherit from abstract classes.
     """
 
     def __dir__(cls):

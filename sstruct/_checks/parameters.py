@@ -17,7 +17,7 @@ from sstruct._checks.shown import brief, shortened
 FLAG = (False, True)
 # Types that Python and NumPy treat as integers.
 NOT_NUMBERS = (bool, np.timedelta64)
-# Number of seeds that are drawn from generators.
+# Seeds that are drawn from generators are less than this.
 MOST_SEEDS = np.iinfo(np.int32).max
 
 
@@ -103,7 +103,7 @@ def check_choice(name, value, choices):
 
 
 def check_number(name, value, **limits):
-    """Raise unless a parameter is a Range with these limits."""
+    """Raise unless a parameter is in the Range with these limits."""
     Range(**limits).check(name, value)
 
 
@@ -136,7 +136,7 @@ def seed_of(random_state):
 
 
 def drawn_seed(random_state):
-    """Return the first seed that scikit-learn's generator for a seed draws, or raise ValueError."""
+    """Return a seed drawn from the RandomState of a seed or a generator, or raise ValueError."""
     if type(random_state) is int:
         return _seed_of_seed(random_state)
     return int(random_of(random_state).randint(MOST_SEEDS))
