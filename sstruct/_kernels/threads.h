@@ -1,11 +1,12 @@
 /* Counters shared by threads, and waiting for a change.
  *
- * Design: oracle calls may take microseconds, so threads of a pass take tickets from a counter and
- * spin for the next batch; threads that wait longer yield the processor. Data from the run to its
- * tasks is published by `store` and `load`, results of tasks by `add` and `load`. Tickets do not order
- * memory accesses (`replace`), so that ThreadSanitizer detects any two conflicting tasks of a run; on
- * x86 they are the same instructions. In its builds, a thread with a ticket lets others take one too,
- * since a short run might otherwise end before they start.
+ * Design: oracle calls may take microseconds. The threads of a pool therefore take tickets, the numbers
+ * of the tasks of a run, from a counter, and spin until the next run; threads that wait longer yield
+ * the processor. The inputs of a run are published by `store` and `load`, the results of its tasks by
+ * `add` and `load`. `replace`, which takes a ticket, does not order memory accesses, so that
+ * ThreadSanitizer detects any two conflicting tasks of a run; on x86, the instruction is the same. In
+ * builds with ThreadSanitizer, threads yield before they take a ticket, since a short run might
+ * otherwise end before the other threads start.
  */
 #ifndef SSTRUCT_THREADS_H
 #define SSTRUCT_THREADS_H

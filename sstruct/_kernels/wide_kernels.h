@@ -408,7 +408,7 @@ SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_viterbi_forward)(
 }
 
 /* Bounds of a table of transitions, K x KP: in_most[k] = max_j edge[j, k]; out_most[j] and out_least[j] are
- * the largest and the smallest entry of row j. Padding counts, so that bounds of rows may be wider than
+ * the largest and the smallest entry of row j. Padding is included, so that bounds of rows may be wider than
  * necessary. */
 SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_transition_bounds)(
     const double *edge, int64_t K, int64_t KP, double *in_most, double *out_most, double *out_least)
