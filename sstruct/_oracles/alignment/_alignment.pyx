@@ -295,8 +295,8 @@ def align(scores, gap_open, gap_extend=None, *, method="global"):
         Score of each pair of a position of the first and one of the second sequence; ``-inf``
         forbids a pair. Each sequence may be empty.
     gap_open : float or pair of floats
-        Score of the first position of a gap, usually negative. A pair has the scores of gaps of the
-        first sequence, whose positions are unaligned, and of gaps of the second.
+        Score of the first position of a gap, usually negative. Two floats are the scores for gaps of
+        the first sequence (unaligned positions of it) and for gaps of the second.
     gap_extend : float or pair of floats, default=None
         Score of each further position of a gap, in the same form. If None, it is `gap_open`.
     method : {"global", "local"}, default="global"
@@ -345,7 +345,7 @@ def align(scores, gap_open, gap_extend=None, *, method="global"):
     >>> align(scores, gap_open=-2.0, gap_extend=-0.5)
     (array([ 0, -1, -1,  1,  2,  3,  4], dtype=int32), 2.5)
 
-    The best part:
+    The best local alignment:
 
     >>> align(scores, gap_open=-2.0, gap_extend=-0.5, method="local")
     (array([-1, -1, -1,  1,  2,  3,  4], dtype=int32), 4.0)

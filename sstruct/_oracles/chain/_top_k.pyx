@@ -2,11 +2,12 @@
 # (a) Compute the k best labelings of a chain. A node is a position with a label; `prefixes` holds,
 #     for each node, a linked list of the requested best labelings up to its position, each with its
 #     last label and the prefix that it extends (the lazy algorithm 3 of Huang and Chiang). Prefix
-#     l K + k is the best of node (l, k), computed by Viterbi. Node L K is the end. If only stored
-#     transitions are allowed, the front of a node has an entry for each one into its label.
+#     l K + k is the best of node (l, k), computed by Viterbi. Node L K is the end.
 # (b) The r-th prefix of a node is the best on its front, which contains for each previous label the
-#     first prefix that the node has not yet extended. Finding it requires at most one more prefix of
-#     one previous node, so each further labeling costs a pass down and up the chain, O(L K).
+#     first prefix that the node has not yet extended. If only stored transitions are allowed, the
+#     front has an entry for each transition into the label of the node. Finding the prefix requires at
+#     most one more prefix of one previous node, so each further labeling costs a pass down and up the
+#     chain, O(L K).
 # (c) Scores are summed in the order of Viterbi, and ties are resolved by the lowest labels as well.
 """The k best labelings of a chain."""
 

@@ -3,8 +3,8 @@
 #     output: labels. Weights, features and losses are handled elsewhere.
 # (b) Rows indexed by labels are padded to KP labels (sstruct/_kernels/kernels.h); the padding is never
 #     used as a label. Forbidden transitions are -inf.
-# (c) With many labels, most of them cannot be on the best path for any labels of their neighbors:
-#     replacing a label changes the rest of the score by at most the range of its transitions.
+# (c) With many labels, most of them usually cannot be on the best path, whatever the labels of their
+#     neighbors: replacing a label changes the rest of the score by at most the range of its transitions.
 #     `pruned_forward` skips such labels. Rounding is monotone, so comparisons of computed sums with
 #     computed bounds are exact, and the result has the same bits.
 # (d) The Python functions validate and pad; training and prediction call the nogil functions.
@@ -47,7 +47,7 @@ if os.environ.get("SSTRUCT_INSTRUCTIONS", "") not in ("", *INSTRUCTIONS.values()
 
 
 def instructions():
-    """Return the instruction set of the kernels in this process, the best of the machine.
+    """Return the instruction set of the kernels, the best that the machine and the build support.
 
     The environment variable ``SSTRUCT_INSTRUCTIONS``, read when the package is imported, sets an
     upper limit.

@@ -172,7 +172,7 @@ cdef class BinaryEnergy:
 
 
 def potts_cut(node_costs, edges, weights):
-    """Minimize (V, 2) costs and (E, 1) Potts weights; return (labels, value).
+    """Minimize node costs (V, 2) plus Potts costs with weights (E, 1); return (labels, value).
 
     Same as `BinaryEnergy` but without its copies: the weights are the capacities.
     """

@@ -5,7 +5,7 @@
 # (b) With a single root, spans have only tokens. The root's child r is the token with the best sum of its
 #     arc and the complete spans of the tokens up to r and from r on. Otherwise the root is
 #     a token before the first one, whose span is the sentence.
-# (c) -inf forbids arcs. There are only sums and maxima, so that it needs no other treatment.
+# (c) -inf forbids arcs. It needs no special treatment, since there are only sums and maxima.
 """The best projective dependency tree of a sentence."""
 
 from libc.math cimport INFINITY

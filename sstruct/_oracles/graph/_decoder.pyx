@@ -206,9 +206,10 @@ cdef class GraphDecoder:
         """
 
     def decode_arrays(self, node_costs, edges, edge_weights, tables, labels, grid=None):
-        """Decode arrays (V, K), (E, 2), (E, G), (G, K, K) or None: (labels, cost, work, exact).
+        """Decode costs given as arrays; return (labels, cost, work, exact).
 
-        `grid` = (height, width, connectivity) if the edges form a grid. Indices and shapes
+        node_costs : (V, K)    edges : (E, 2)    edge_weights : (E, G)    tables : (G, K, K) or None
+        grid : (height, width, connectivity) if the edges form a grid. Indices and shapes
         are not validated: for `alpha_expansion`, which validates them, and for tests.
         """
         cdef const double[:, ::1] node = node_costs

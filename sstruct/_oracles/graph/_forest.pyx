@@ -150,7 +150,7 @@ cdef class Forest:
         return 0
 
     cdef int marginals(self, const GraphCosts* costs, double* out) except -1 nogil:
-        """out[v, k] = the minimum cost of a labeling with y_v = k, (n_nodes, K). As `minimize`."""
+        """out[v, k] = the minimum cost of a labeling with y_v = k, (n_nodes, K); time as for `minimize`."""
         cdef Py_ssize_t V = costs.n_nodes, K = costs.n_labels, i, v, k, e, parent
         cdef double total = 0, least, work = self.message_work(costs)
         cdef double* belief

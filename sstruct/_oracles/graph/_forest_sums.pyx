@@ -1,7 +1,7 @@
 # Design:
-# (a) Sum-product on the graphs of _forest.pyx, with scores that are minus the costs. Nodes have the same
-#     number of labels, or the first ones of them.
-# (b) All labels of a node with a Potts cost take O(K) time, unless the cost is extreme or neighbors repel.
+# (a) Sum-product on the graphs of _forest.pyx, with scores that are minus the costs. A node has all K
+#     labels, or only the first ones.
+# (b) The message of an edge with a Potts cost takes O(K) time, unless the cost is negative or extreme.
 # (c) Tables of edges are not stored: a row is computed from the table or the weight of its edge.
 """Sum-product on graphs without cycles."""
 
@@ -88,7 +88,7 @@ cdef class ForestSums(TreeSums):
 
     cdef double message(
             self, Py_ssize_t v, const double* above, Py_ssize_t n, double* out) noexcept nogil:
-        """out[j] = log(factor sum_s share[s] + (1 - factor) share[j]): nothing is subtracted."""
+        """out[j] = log(factor sum_s share[s] + (1 - factor) share[j]) + shift; all terms are >= 0."""
         cdef Py_ssize_t j
         cdef double total, shift, highest = -INFINITY
         if not self.is_simple(v):

@@ -17,7 +17,7 @@ from sstruct._oracles.cut._workspace cimport set_flow
 
 
 cdef class PartialOptimality:
-    """Determines a part of one labeled graph at a time; each thread requires its own object."""
+    """Determines some labels of one graph at a time; each thread requires its own object."""
 
     def __cinit__(self):
         self.flow = MaxFlow()

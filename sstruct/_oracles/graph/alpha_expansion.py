@@ -74,8 +74,8 @@ def alpha_expansion(
     labels. It is the minimum energy if there are two labels, one label, or no edges.
 
     For any other signs and distances, moves are found by roof duality, which may determine only a
-    part of the nodes (fusion moves), alternating with moves of random forests, whose nodes take
-    their best labels given the others exactly. The energy never increases, but there is no bound.
+    part of the nodes (fusion moves). They alternate with moves in which the nodes of a random
+    forest take the best labels given all others. The energy never increases, but there is no bound.
 
     A cycle over the labels takes n_labels minimum cuts; a few cycles are typical. The GIL is
     released. The order of the labels changes the energy by some tenths of a percent; a second start

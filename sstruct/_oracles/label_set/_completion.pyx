@@ -1,14 +1,14 @@
 # Design:
 # (a) Complete a half-integral maximum over the local polytope to a label set. Labels with value 0 or 1
-#     are kept, since some integral maximum has them (`_roof_duality`). Given these, the halves form
-#     components that do not interact, and each is completed separately.
+#     are kept, since some integral maximum has them (`_roof_duality`). Given these, the labels with value
+#     1/2 (halves) form components that do not interact, and each is completed separately.
 # (b) Components of up to MOST_ENUMERATED halves: enumerate all settings in the order of a Gray code,
 #     flipping one label at a time, so that a setting takes time linear in the size of the component. Exact.
-# (c) Larger ones: local search from three settings (all off; all on; each by the sign of its mean over
-#     the others), of which the best result is kept. A pass flips every label once, always the
-#     remaining label with the largest gain (or smallest loss), and keeps the best setting on the way.
-#     Passes are repeated while they gain (the variable depth search of Kernighan and Lin). No flip of
-#     one label improves the result. It is known to be exact only if its value equals the relaxed one.
+# (c) Larger ones: local search from three settings (all off; all on; each by the sign of its mean gain
+#     over the settings of the others), of which the best result is kept. A pass flips every label once,
+#     always the remaining label with the largest gain (or smallest loss), and keeps the best setting on
+#     the way. Passes are repeated while they gain (the variable depth search of Kernighan and Lin). No flip
+#     of one label improves the result. It is known to be exact only if its value equals the relaxed one.
 # (d) Ties are resolved by the first setting found, so nothing depends on the order of calls.
 # (B. W. Kernighan and S. Lin. An efficient heuristic procedure for partitioning graphs. Bell System
 # Technical Journal 49, 1970.)

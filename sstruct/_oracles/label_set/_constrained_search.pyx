@@ -119,7 +119,7 @@ cdef class ConstrainedSearch(LabelDecoder):
         self.branch, self.branch_bound = np.zeros((n + 1, 3), dtype=np.int32), np.zeros(n + 1)
 
     def _find_allowed(self):
-        """Set a set that satisfies the constraints; raise ValueError if there is none."""
+        """Find and store a set that satisfies the constraints; raise ValueError if there is none."""
         cdef LabelAnswer answer
         cdef Py_ssize_t j
         for j in range(self.n_variables):

@@ -5,9 +5,9 @@
 #     the oracle of a direction (one cut) returns a corner.
 # (b) `between`, the constrained lambda-oracle: maximize h + lambda g in the angle lower h <= g <=
 #     upper h, h > 0. If the corner of direction (1, lambda) lies in the angle, it is optimal. If not,
-#     the optimum is where the ray that separates them leaves the polygon: r = g - slope h is 0 and h is
-#     maximal. Given corners on both sides of the ray, the direction in which both have the same value
-#     is queried, until it returns nothing beyond the edge between them.
+#     the optimum is where the ray that bounds the angle on the side of the corner leaves the polygon:
+#     r = g - slope h is 0 there, and h is maximal. Given corners on both sides of the ray, the direction in
+#     which both have the same value is queried, until it returns nothing beyond the edge between them.
 # (c) `product`, the max-oracle of slack rescaling: maximize h g. All points lie below the line h +
 #     mu g = K through a corner p, and the optimum is at least as good as p, so its h lies between h_p
 #     and mu g_p, which determines the side of p. The search for its edge is that of (b); on the edge
@@ -63,7 +63,7 @@ cdef class RelaxedPolygon:
     cdef void load(
             self, const double* node_scores, const double* edge_scores, bint tables,
             const int32_t* truth, const double* weights, double margin) noexcept nogil:
-        """Set scores as `RelaxedLabels.load`, the true labels (n_labels,), and the costs of errors.
+        """Set the scores, as in `RelaxedLabels.load`, the true labels (n_labels,), and the costs of errors.
 
         weights : (n_labels,), >= 0, or NULL for ones    margin : > 0
         """
@@ -135,7 +135,7 @@ cdef class RelaxedPolygon:
         return 0
 
     cdef bint beyond(self, double h_weight, double g_weight, double* work) except -1 nogil:
-        """Find the corner `other` of a direction; return True if it improves on the two beyond rounding."""
+        """Find the corner `other` of a direction; return True if it is better by more than rounding."""
         cdef double known = max(h_weight * self.start.h + g_weight * self.start.g,
                                 h_weight * self.end.h + g_weight * self.end.g)
         self.support(h_weight, g_weight, &self.other, work)

@@ -1,7 +1,7 @@
 # Design:
-# (a) The distribution p(y) = exp(scale * f(y)) / Z of all sets of a few labels, by enumeration: the scores of
-#     all sets, by doubling: those with the next label are those without it plus the gains of the label, which
-#     are doubled in the same way. Known labels are not enumerated.
+# (a) The distribution p(y) = exp(scale * f(y)) / Z of all sets of a few labels, by enumeration. Labels are
+#     added one after the other: the scores of sets with the next label are those without it plus the gains
+#     of the label, which are computed in the same way. Known labels are not enumerated.
 # (b) Sums over the last labels are added up in pairs, down to the sum of all sets. Marginals and samples are
 #     ratios of these sums. Nothing is subtracted. O(2^K) for all marginals, O(K) for a sample.
 """Sums over the sets of few labels."""

@@ -10,8 +10,8 @@
 #     +inf counts as the finite cost FORBIDDEN, so that the search can also leave forbidden labelings.
 # (d) `JointMoves` changes two nodes at a time: for each edge, it finds the best labels of both ends
 #     with all others fixed. In models of matchings, whose edges forbid equal labels, two nodes exchange
-#     their labels, or one takes the label of the other, which gets a new label. Terms of +inf are
-#     excluded from sums, since they cannot be subtracted.
+#     their labels, or one takes the label of the other, which gets a new label. The cost of the edge is
+#     left out of the sums of its ends, because +inf could not be subtracted from them.
 # (e) The arrays have been validated by sstruct.inference.MRF, and are read-only.
 """Costs of models for compiled decoders, and local search."""
 
@@ -290,9 +290,9 @@ cdef class JointMoves:
     def search(self, int32_t[::1] labels, Py_ssize_t most_rounds):
         """Set the ends of edges in turn to their best two labels, until no edge improves.
 
-        labels : validated by the caller    INOUT    most_rounds : limit on the rounds
+        labels : validated by the caller    INOUT    most_rounds : limit on the passes over all edges
         Returns the energy, which does not increase, up to rounding.
-        O(E (degrees K + K^2)) per round.
+        O(E (degrees K + K^2)) per pass.
         """
         cdef const MRFCosts* costs = &self.model.costs
         cdef Py_ssize_t left = costs.n_edges, at = 0, u, v

@@ -3,9 +3,9 @@
 #     step selects a random ray with a wrong sum, and on it the change towards the sum with the lowest
 #     cost: energy plus the weighted errors of all rays through the node.
 # (b) A node that has changed is blocked for a while, and the weight of a ray grows if no change on it
-#     pays, so that the walk leaves local minima (Morris 1993).
-# (c) Once all sums are correct, short walks start at changes that do not increase the energy. They are
-#     undone if they do not return to the sums at no more energy.
+#     lowers the cost, so that the walk leaves local minima (Morris 1993).
+# (c) Once all sums are correct, short walks start at changes that do not increase the energy. A walk is
+#     undone unless all sums are correct at its end and the energy has not increased.
 # (d) There is no guarantee: deciding whether labels with these sums exist is NP-hard for three or more
 #     directions.
 """Random walks to labels that have given sums along rays, and to lower energies among these."""
@@ -97,9 +97,9 @@ cdef class RayWalk:
 
     cdef Py_ssize_t step(
             self, const int32_t* labels, Py_ssize_t now, double growth, Py_ssize_t* change) except -2 nogil:
-        """Choose a node and a change of its label that improves a wrong ray; -1 if all are blocked.
+        """Return a node, and set the change of its label that improves a wrong ray; -1 if all are blocked.
 
-        growth : increase of the weight of a ray if no change pays
+        growth : increase of the weight of a ray if no change lowers the cost
         """
         cdef Py_ssize_t i, j, v, best = -1, r
         cdef double price, least = 0
@@ -154,7 +154,7 @@ cdef class RayWalk:
     def improve(self, int32_t[::1] labels, Py_ssize_t most_steps, double weight):
         """Lower the energy of labels with correct sums; the sums of the result are correct.
 
-        Parameters are those of `walk`; each evaluation of a change is a step.
+        Parameters are those of `walk`; each change that is tried as a start, or made, is a step.
         """
         cdef Py_ssize_t v, k, n, change = 0, now = 0, V = labels.shape[0]
         cdef Py_ssize_t node[SHORT]

@@ -16,7 +16,7 @@
 #     large table: the minimum over their labels is a table of their neighbors. `complete` restores their
 #     labels.
 # (e) `remove_dominated` removes labels that another label can replace at no cost (dead-end elimination
-#     [1]). It is decisive for side chains, where it removes most labels of large domains.
+#     [1]). It is decisive for models of protein side chains, where it removes most labels.
 # (f) Memory is reused by later nodes of the search tree at the same depth.
 # [1] R. Goldstein. Efficient rotamer elimination applied to protein side-chains and related spin
 #     glasses. Biophysical Journal 66, 1994.

@@ -9,6 +9,7 @@
 # (c) Convolutions are computed directly. Taking pairs in increasing order of their sum from a heap
 #     until each output is set (Bussieck et al. 1994) takes 5 to 900 times as long on rays of 32 to 256
 #     positions and 3 to 128 labels: the lowest and highest sums have few pairs, which come late.
+# [SK19] P. Swoboda, V. Kolmogorov. MAP inference via block-coordinate Frank-Wolfe algorithm. CVPR 2019.
 """Minimization over labels with a given sum."""
 
 from libc.stdint cimport int32_t, int64_t

@@ -24,7 +24,7 @@ from sstruct._oracles.segment._segment_costs cimport segment_cost
 
 import numpy as np
 
-# A segment without a known last end.
+# Entry of `last` for a start that is kept for all ends.
 cdef int64_t NO_END = np.iinfo(np.int64).max
 
 

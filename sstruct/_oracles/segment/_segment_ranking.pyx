@@ -6,9 +6,9 @@
 #     of durations are consecutive leaves; a binary tree over the leaves of a label has O(log L) nodes
 #     that cover them, so that an end has few inputs; with scores of whole segments, all starts are its
 #     inputs. One final node follows the ends of all labels.
-# (b) Each node has a linked list of its best ways, in order. Way n is the best one of node n. The next
-#     one is the best on the front of the node, which has for each input the first way that the node
-#     does not extend yet. It requires at most one more way of one input, so that each further
+# (b) Each node has a linked list of the best ways to reach it, in order. Way n is the best one of node n.
+#     The next one is the best on the front of the node, which has for each input the first way that the
+#     node does not extend yet. It requires at most one more way of one input, so that each further
 #     segmentation costs a pass down and up a path.
 # (c) Values of ways contain differences of sums over nodes. The scores of the results are added up along
 #     them, and sorted again, since rounding might have exchanged those that are nearly equal.

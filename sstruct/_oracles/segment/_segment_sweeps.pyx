@@ -1,8 +1,8 @@
 # Design:
 # (a) Sums of exp(scale * score) over the segmentations of a sequence, in logarithms, or maxima of
 #     scores, which are sums in the max-plus semiring: `join` is the sum of two values in either one.
-# (b) All durations of a bin have the same score, so that the sum over them is one over a window of
-#     starts. A queue keeps it in constant time per node, however wide the bin is, without subtraction:
+# (b) All durations of a bin have the same score, so that the sum over them is a sum over a window of
+#     starts. A queue updates it in constant time per node, however wide the bin is, without subtraction:
 #     it has the sums of its older entries up to a middle, and the sum of the newer ones. When all older
 #     entries have left the window, the newer ones become the older ones.
 # (c) The backward sweep is the forward sweep of the reversed sequence.
