@@ -27,18 +27,18 @@ from sstruct.inference._model.terms import ModelWithTerms
 from sstruct.inference._model.tree_cover import tree_cover
 
 # Steps of random walks per pixel: for the first image, after each evaluation of the bound, and for
-# lower energies. A step visits the pixels of a ray; MOST_LOOKS limits the visits of a walk.
+# lower energies. A step visits the pixels of a ray; MOST_VISITS limits the visits of a walk.
 FIRST_STEPS, STEPS, IMPROVING_STEPS = 20, 5, 10
-MOST_LOOKS = 4_000_000
-# First proximal weight, relative to `weight`; the gap of a poor image is not informative.
+MOST_VISITS = 4_000_000
+# First proximal weight, relative to `weight`, since the gap of a poor image is not informative.
 FIRST_WEIGHT = 2.0
 # Iterations between moves of the center, and the ratio up to which the weight doubles. On phantoms
-# of 64 x 64 pixels, bounds rise faster than with the values for trees only. Ray oracles cost little
-# more than visits of cached planes, so approximate passes do not pay.
+# of 64 x 64 pixels, bounds rise faster than with the values for trees only. Minimizing a ray takes
+# little more time than evaluating its cached labelings, so approximate passes save no time.
 MOVE_EVERY, TOO_SHORT = 5, 2.0
 # Price of an error of one in a sum, relative to `weight`, while repairing sums and while lowering
 # the energy. The first is low, so that walks stay near their start.
-MENDING_PRICE, IMPROVING_PRICE = 0.1, 8.0
+REPAIR_PRICE, IMPROVING_PRICE = 0.1, 8.0
 # Gradient steps to prove infeasibility after the first walk has failed.
 PROOF_STEPS = 300
 
@@ -242,18 +242,18 @@ class _Images:
         self.walk = RayWalk(model, terms.start, terms.node, terms.sums, seed)
 
     def first(self):
-        """Walk from the image of the mean level over all rays of each pixel."""
+        """Walk from the image in which each pixel has the mean level of the rays through it."""
         sizes = np.diff(self.terms.start)
         V, node = self.model.n_nodes, self.terms.node
         level = np.bincount(node, np.repeat(self.terms.sums / sizes, sizes), minlength=V)
         labels = level / np.maximum(np.bincount(node, minlength=V), 1)
         labels = np.rint(labels).astype(np.int32)
-        self._mend(labels, FIRST_STEPS)
+        self._repair_sums(labels, FIRST_STEPS)
         return labels
 
     def offer(self, record, labels):
         """Walk from `labels`, and offer the image if its sums are correct."""
-        if self._mend(labels, STEPS):
+        if self._repair_sums(labels, STEPS):
             self.improve(record, labels)
 
     def improve(self, record, labels):
@@ -262,19 +262,19 @@ class _Images:
         self.walk.improve(labels, self._at_most(IMPROVING_STEPS), price)
         record.offer(labels, self.model.energy(labels))
 
-    def _mend(self, labels, steps):
-        return self.walk.walk(labels, self._at_most(steps), MENDING_PRICE * self.weight)
+    def _repair_sums(self, labels, steps):
+        return self.walk.walk(labels, self._at_most(steps), REPAIR_PRICE * self.weight)
 
     def _at_most(self, steps):
-        looks = max(len(self.terms.node), 1) / max(self.terms.n_terms, 1)
-        return min(steps * self.model.n_nodes, int(MOST_LOOKS / looks))
+        mean_size = max(len(self.terms.node), 1) / max(self.terms.n_terms, 1)
+        return min(steps * self.model.n_nodes, int(MOST_VISITS / mean_size))
 
 
 def _mean_image(problem, engine):
     """Return the rounded mean levels of the current labelings of trees and rays."""
     y, _ = engine.mean_planes()
-    # Only pixels with several copies have multipliers; `sizes` are the copies of each of their
-    # levels.
+    # Only pixels with several copies have multipliers; `sizes` are the numbers of copies of each of
+    # their levels.
     copies = np.bincount(problem.cover.node, minlength=problem.model.n_nodes)
     sizes = np.diff(problem.copy_start)
     shares = np.add.reduceat(y, problem.copy_start[:-1]) / sizes

@@ -18,7 +18,7 @@ from sstruct._problems.map._start import multipliers_of_messages
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.proximal.ascent import Ascent, ascend
 from sstruct.inference._applications.matching_model import matching_model
-from sstruct.inference._methods.fwmap import LOOKS
+from sstruct.inference._methods.fwmap import VISITS_PER_NODE
 from sstruct.inference._methods.map_mrf import check_options
 from sstruct.inference._methods.message_passing import message_passing
 from sstruct.inference._model.map_result import MapResult, Record
@@ -128,8 +128,8 @@ def graph_matching(
 
     def offer_labels(multipliers, engine):
         labels = term.assignment(rounding.sums(multipliers))
-        search.improve(labels, LOOKS * model.n_nodes)
-        record.offer(labels, pairs.search(labels, LOOKS))
+        search.improve(labels, VISITS_PER_NODE * model.n_nodes)
+        record.offer(labels, pairs.search(labels, VISITS_PER_NODE))
 
     first, status = None, Status.STALLED
     try:

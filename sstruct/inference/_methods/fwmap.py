@@ -17,8 +17,9 @@ from sstruct.inference._model.auxiliary import pairwise_model
 from sstruct.inference._model.terms import TermRounding
 from sstruct.inference._model.tree_cover import tree_cover
 
-# Limit on the visits by the local search after each rounding, divided by the number of nodes.
-LOOKS = 20
+# Limit on the visits of each node, on average, by the local search after each rounding; also on the
+# passes over all edges by moves of two nodes.
+VISITS_PER_NODE = 20
 
 
 def fwmap(mrf, record, ascent, *, start="trws", sweeps=None, terms=None):
@@ -83,7 +84,7 @@ class Search:
         if self.has_terms:
             # Local search ignores the terms, and its energies exclude them.
             self.record.offer(labels, -np.inf)
-            self.own.improve(labels, LOOKS * self.mrf.n_nodes)
+            self.own.improve(labels, VISITS_PER_NODE * self.mrf.n_nodes)
             self.record.offer(labels, -np.inf)
             return
-        self.record.offer(labels, self.own.improve(labels, LOOKS * self.mrf.n_nodes))
+        self.record.offer(labels, self.own.improve(labels, VISITS_PER_NODE * self.mrf.n_nodes))

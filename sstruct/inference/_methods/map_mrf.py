@@ -33,7 +33,7 @@ from sstruct.inference._methods.exact import (
     n_marginals,
 )
 from sstruct.inference._methods.feasible import FIRST_REVISIONS, find_feasible
-from sstruct.inference._methods.fwmap import LOOKS, fwmap
+from sstruct.inference._methods.fwmap import VISITS_PER_NODE, fwmap
 from sstruct.inference._methods.message_passing import message_passing
 from sstruct.inference._methods.moves import cut, expansion, no_cut
 from sstruct.inference._methods.search import check_size, search, searcher
@@ -461,7 +461,7 @@ class _Run:
             message_passing(mrf, record, min(max_iter, MOST_PROPAGATIONS), averaged=False)
         moves, found = JointMoves(PackedMRF(mrf)), {}
         for labels in record.best_offered(8 * MOST_ENTRIES // n_marginals(mrf)):
-            energy = moves.search(labels, LOOKS)
+            energy = moves.search(labels, VISITS_PER_NODE)
             record.offer(labels, energy)
             found[labels.tobytes()] = energy, labels
             if record.is_late() or record.is_closed():

@@ -8,7 +8,7 @@ import time
 from math import inf
 from multiprocessing import spawn
 
-SECONDS_BETWEEN_LOOKS = 0.01
+SECONDS_BETWEEN_CHECKS = 0.01
 # Time in seconds to report a result after the signal at the deadline.
 GRACE = 1.0
 # Start of the program of the other process. It imports the same packages as this process, and
@@ -99,5 +99,5 @@ def _wait(process, deadline, stop):
             was_stopped = True
         if was_stopped and now >= deadline + GRACE:
             return True
-        time.sleep(SECONDS_BETWEEN_LOOKS)
+        time.sleep(SECONDS_BETWEEN_CHECKS)
     return was_stopped
