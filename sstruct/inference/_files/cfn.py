@@ -37,11 +37,11 @@ class _CfnTokens(Tokens):
         return [word[1:-1] if is_quoted(word) else word for word in words]
 
     def peek(self):
-        """Return the next word, or an empty string at the end; do not move on."""
+        """Return the next word without consuming it, or an empty string at the end."""
         return "" if self.at_end() else self.words[self.at].decode("latin-1")
 
     def name(self, what):
-        """Return the next word, a string."""
+        """Return the next word, which must be a name."""
         word = self.word(what)
         if not _is_name(word):
             raise self.error(f"{word[:40]!r} found, expected {what}")
@@ -325,8 +325,9 @@ def read_cfn(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
     ValueError
         If the file is truncated, has text after its end, declares more than `max_entries`, has a
         function with a type (global and arithmetic functions) or of more than 31 variables, an
-        interval variable, a cost that is NaN, beyond 1e100 or infinite without being forbidden, two
-        costs for the same tuple, or is not a valid cfn file. The message gives the line number.
+        interval variable, a cost that is NaN, beyond 1e100 or an infinity other than that of
+        forbidden entries, two costs for the same tuple, or is not a valid cfn file. The message
+        gives the line number.
 
     See Also
     --------

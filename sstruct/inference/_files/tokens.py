@@ -2,8 +2,8 @@
 
 The text is read in blocks, so memory holds one block and the parsed values. The sizes that a file
 declares are not trusted before that many words have been read. All operations take time linear in
-the text. A word, a line with a comment, and any line if lines may be comments, is limited to two
-blocks.
+the text. A word and a line with a comment are limited to two blocks, as is any line if whole lines
+may be comments.
 """
 
 import bz2

@@ -6,7 +6,7 @@
 #     satisfy them. In other calls, a search that reaches a limit before it finds such labels continues
 #     without a time limit until it finds some or reaches the limit of the work.
 # (c) Sweeps of the search propagate little along the chain of auxiliary nodes of a counter. A call whose
-#     moves violate bounds of numbers therefore searches for prices first: a price of a counter is added
+#     moves violate bounds of counters therefore searches for prices first: a price of a counter is added
 #     to the costs of all labels that it counts. The least cost with prices p, minus the largest value of
 #     sum_c p_c n_c for allowed numbers n, is a lower bound on the costs of allowed labels. It is
 #     maximized by a bundle method (_price_bundle.pyx); moves find the labels with the least cost, up to
@@ -221,7 +221,7 @@ cdef class ConstrainedDecoder(ExactDecoder):
                 labels[v] = others[v]
 
     cdef int search_on(self, GraphAnswer* answer) except -1 nogil:
-        """Search without a time limit until allowed labels are found; raise if none are found."""
+        """Search for allowed labels without a time limit, with limited work; raise if none are found."""
         if answer.bound < INFINITY:
             self.limits.begin(INFINITY, self.most_work, ANY)
             self.root.is_first = True

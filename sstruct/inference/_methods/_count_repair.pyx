@@ -4,7 +4,7 @@
 # (b) Other constraints are ignored; the caller checks them.
 # (c) A change takes time proportional to the size of the graph and of its counters. The work of a call
 #     is limited, since labels of large graphs may require as many changes as there are nodes.
-"""Labels of graphs that satisfy bounds of numbers, close to other labels."""
+"""Labels of graphs that satisfy the bounds of counters, close to other labels."""
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t

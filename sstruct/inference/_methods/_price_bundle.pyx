@@ -9,8 +9,8 @@
 #     and minimize step / 2 |sum_i w_i g_i|^2 + sum_i w_i e_i, where e_i = cut_i(center) - f(center).
 #     Weight moves from one cut to another until the weights are optimal, or a limit is reached: a
 #     suboptimal point is good enough.
-# (c) Values may be too high, if labels are not optimal. The value at the center is therefore the least
-#     one of all cuts.
+# (c) Values may be too high, if labels are not optimal. The value at the center is therefore the smallest
+#     value of all cuts there.
 # [1] K. Kiwiel. Proximity control in bundle methods for convex nondifferentiable minimization.
 #     Mathematical Programming 46, 1990.
 """Maximize concave functions of a few variables."""

@@ -2,9 +2,9 @@
 # (a) FWMAP as a decoder of graphs during training. The layer above passes it to GraphProblem,
 #     because the engine that searches trees belongs to the solvers. Graphs are copied to NumPy
 #     arrays for a Python callable, whose call takes far longer than the copy.
-# (b) If bound and labels do not meet, moves of "expansion" improve the labels.
+# (b) If the cost of the labels exceeds the bound, moves of "expansion" improve the labels.
 # (c) The result depends on the memory of the search for each graph. Forks share it, so results
-#     are the same as long as a graph is decoded in the same order of calls.
+#     are the same as long as the calls for each graph are in the same order.
 """FWMAP as a decoder of labeled graphs."""
 
 from libc.stdint cimport int32_t
@@ -39,7 +39,7 @@ cdef class TreeDecoder(GraphDecoder):
 
     cdef int decode(
             self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
-        """Find labels and a bound by `search`, then run moves if they do not meet."""
+        """Find labels and a bound by `search`, then run moves if the cost exceeds the bound."""
         cdef double bound, work
         if costs.n_edges == 0:
             self.expand(costs, labels, answer)    # exact

@@ -26,9 +26,9 @@ from sstruct.inference._methods.search import MOST_ENTRIES
 from sstruct.inference._model.auxiliary import pairwise_model
 from sstruct.inference._model.mrf import MRF
 
-# Limits on the fraction of nodes in the part, and on its changes. The side chains fmj and jmx end
-# with 17 and 12 % of the nodes after three and two changes, in 0.1 s instead of 0.5 s. Stereo and
-# Ising models (89 and 97 %) take at least 1.5 times as long as with other methods.
+# Limits on the fraction of nodes in the part, and on its changes. For the side chain models fmj and
+# jmx, the part ends with 17 and 12 % of the nodes after three and two changes, in 0.1 s instead of
+# 0.5 s. Stereo and Ising models (89 and 97 %) take at least 1.5 times as long as other methods.
 LARGEST_PART = 0.5
 MOST_CHANGES = 16
 # Costs of an edge up to this fraction of `tol` (1 + abs(energy)), divided by the number of edges,
@@ -119,11 +119,10 @@ class Part:
         return found
 
     def in_conflict(self, labels, least_cost):
-        """Return the nodes outside whose edges to the part exceed their minima by more.
-
-        least_cost : float, tolerance of this difference
+        """Return the nodes outside with an edge to the part that does not have its minimum.
 
         labels : ndarray of shape (V,), of the whole model
+        least_cost : largest difference from the minimum that is ignored
         """
         return [other for v, other, excess in self.border if excess[labels[v]] > least_cost]
 

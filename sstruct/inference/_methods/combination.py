@@ -7,8 +7,9 @@ from sstruct.inference._methods.exact import integer_program
 from sstruct.inference._model.mrf import MRF
 
 # Limits on the variables and the search nodes of an integer program; counted, so that results are
-# reproducible. On the side chains jmx and fmj, 22 to 34 nodes with two or three labels each remain,
-# solved in 0.04 s. On Ising models four times as many variables take three times as long for 0.2 %.
+# reproducible. On the side chain models jmx and fmj, 22 to 34 nodes with two or three labels each
+# remain, which takes 0.04 s. On Ising models, four times as many variables take three times as long
+# for a gain of 0.2 %.
 MOST_VARIABLES = 2**9
 MOST_BRANCHES = 100
 

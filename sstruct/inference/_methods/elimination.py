@@ -139,7 +139,9 @@ class Elimination:
         return order
 
     def plan_along_band(self):
-        """Return the nodes by reverse Cuthill-McKee, or None if tables exceed the last limits.
+        """Return the nodes in reverse Cuthill-McKee order, or None if tables are too large.
+
+        The limits are LARGEST_AT_LAST, ALL_AT_LAST and MOST_CHOICES.
 
         On long grids, the tables are smaller than by minimum fill.
         """

@@ -99,7 +99,7 @@ def n_marginals(model):
 
 
 def _program(model, n_integers, polytope):
-    """Return the constant, the costs and the arguments of HiGHS, and which variables they have.
+    """Return the constant, costs and arguments for HiGHS, and which variables of a polytope remain.
 
     n_integers : number of initial entries of node_costs that are integers
     polytope : CyclePolytope or None

@@ -88,7 +88,7 @@ class _Search:
     def run(self, labels, costs, most_wrong):
         """Search depth first; return an allowed labeling, or None if there is none.
 
-        Raise _Stopped after more than `most_wrong` wrong choices, or if the work or time is over.
+        Raise _Stopped after more than `most_wrong` wrong choices, or at the limit of work or time.
         """
         stack, wrong = [], 0
         while True:
@@ -213,8 +213,7 @@ def find_feasible(mrf, record, most_revisions=MOST_REVISIONS):
     After each choice, labels without support in a table are removed (generalized arc consistency).
     The next node minimizes the number of remaining labels divided by the number of its tables plus
     their failures [1]; these counts are kept in restarts, which follow a growing number of wrong
-    choices.
-    Labels of low cost are tried first. Each restart also runs a local search [2].
+    choices. Labels of low cost are tried first. Each restart also runs a local search [2].
 
     References
     ----------

@@ -29,7 +29,8 @@ class MapResult:
         ``tol * (1 + abs(energy))``. ``UNPROVEN``: the method finished with a larger gap; the
         labeling may be optimal, but this is not proven.
         ``INFEASIBLE``: every labeling is proven to be forbidden; energy and bound are ``+inf``.
-        ``MAX_ITER``, ``TIME_LIMIT``, ``INTERRUPTED`` (Ctrl-C): the limit that stopped the search.
+        ``MAX_ITER``, ``TIME_LIMIT``, ``INTERRUPTED`` (Ctrl-C): the limit or the signal that stopped
+        the search.
         ``STALLED``: neither energy nor bound improved for many iterations.
     history : dict of ndarray
         ``seconds`` since the call and the best ``lower_bound`` and ``energy`` so far, with one
@@ -155,7 +156,7 @@ class Record:
         return time.monotonic() >= self.deadline
 
     def status(self):
-        """Return CONVERGED if the gap is closed, TIME_LIMIT if it is late, STALLED otherwise."""
+        """Return CONVERGED if the gap is closed, otherwise TIME_LIMIT if `is_late`, or STALLED."""
         if self.is_closed():
             return Status.CONVERGED
         return Status.TIME_LIMIT if self.is_late() else Status.STALLED

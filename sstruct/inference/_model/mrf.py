@@ -44,7 +44,8 @@ class MRF:
         v, finite or ``+inf`` (forbidden). A single table (K, L) is shared by all edges and stored
         once, as is an array that occurs several times in a list.
     weights : array-like of shape (E,), default=None
-        Factor of each edge's table: finite, and positive if the table forbids pairs. Default: ones.
+        Weight that multiplies each edge's table: finite, and positive if the table forbids pairs.
+        Default: ones.
     factors : list of (scope, table), default=None
         Terms over 3 to 31 different nodes: `scope` lists the nodes, and `table` has one axis
         for the labels of each node. An array that occurs several times is stored once.
@@ -68,8 +69,8 @@ class MRF:
         0: general; 1: Potts; 2: truncated linear; 3: truncated quadratic. Messages of the last
         three take time linear in the number of labels.
     table_parameters : ndarray of shape (T, 2)
-        Potts: cost of equal and of different labels, the former not larger. Truncated: factor of
-        ``abs(a - b)`` or of its square, and the largest value.
+        Potts: cost of equal and of different labels, the former not larger. Truncated: coefficient
+        of ``abs(a - b)`` or of its square, and the largest value.
     factor_start : ndarray of shape (n_factors + 1,), dtype int64
         The nodes of factor f are ``factor_nodes[factor_start[f]:factor_start[f + 1]]``.
     factor_nodes : ndarray of shape (factor_start[-1],), dtype int32
@@ -211,7 +212,8 @@ class MRF:
             edges. Rows are the labels of the source of a directed edge, or of the node that comes
             first in ``graph.nodes``.
         weight : str, default=None
-            Name of the attribute of edges with a factor of their costs. Default: no factors.
+            Name of the attribute of edges with a number that multiplies their costs. Default: costs
+            are not multiplied.
 
         Returns
         -------

@@ -47,7 +47,7 @@ def table_forms(tables, table_start, shapes):
         than three labels, for which the form would save nothing.
     parameters : ndarray of shape (T, 2)
         Potts: costs of equal and of different labels, the former not larger. LINEAR and QUADRATIC:
-        the positive factor of the distance or its square, and the largest value.
+        the positive coefficient of the distance or its square, and the largest value.
     """
     form = np.zeros(len(shapes), dtype=np.int8)
     parameters = np.zeros((len(shapes), 2))
