@@ -19,7 +19,7 @@ NUMBERS = "an array of numbers"
 NO_ARRAY = TypeError, ValueError, ArithmeticError, NotImplementedError, np.ma.MaskError
 # Number of entries that are copied together.
 AT_ONCE = 2**20
-# Number of entries, possibly memory-mapped, that are checked together, by one thread of BLAS.
+# Number of entries that are checked together, so small that BLAS uses one thread.
 SCANNED_AT_ONCE = 2**13
 # For features, costs and potentials. Sums of squares over 1e9 features of 1e9 nodes stay far below
 # the largest float64, 1.8e308.

@@ -5,7 +5,8 @@
  * each residue, regardless of the rows and labels that are computed together. Its bits therefore depend
  * only on the row and on the weights.
  */
-/* Rows of a block: with sixteen products, AVX-512's registers hold a sum for each. */
+/* Number of rows of a block. With AVX-512, registers hold the sums of the products of four rows and four
+ * labels. */
 #if SSTRUCT_LANES == 8
 #define SSTRUCT_BLOCK 4
 #else

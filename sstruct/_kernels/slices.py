@@ -1,7 +1,7 @@
 """Elementwise array expressions, evaluated in slices.
 
-Python handles signals between calls, and an operation on millions of weights takes a while, mostly
-to allocate memory. Intermediate results of slices also stay in the processor's cache.
+Python handles signals between calls, and an operation on millions of weights would delay them,
+mostly by allocating memory. Intermediate results of slices also stay in the processor's cache.
 """
 
 import numpy as np
