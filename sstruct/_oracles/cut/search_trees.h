@@ -219,7 +219,7 @@ SSTRUCT_FLOW_INLINE void NAMED(sstruct_grow_)(sstruct_flow *g, int tree, int32_t
 }
 
 /* Push flow along paths of one arc, which require no trees. */
-SSTRUCT_FLOW_PART void NAMED(sstruct_push_neighbours_)(sstruct_flow *g)
+SSTRUCT_FLOW_PART void NAMED(sstruct_push_to_neighbors_)(sstruct_flow *g)
 {
     const int32_t n = (int32_t)g->n_slots;
     int32_t p, a;
@@ -253,7 +253,7 @@ SSTRUCT_FLOW_PART void NAMED(sstruct_push_neighbours_)(sstruct_flow *g)
 SSTRUCT_FLOW_PART void NAMED(sstruct_search_)(sstruct_flow *g)
 {
     int64_t v, n_sources = 0, n_sinks = 0;
-    NAMED(sstruct_push_neighbours_)(g);
+    NAMED(sstruct_push_to_neighbors_)(g);
     g->active_first = g->n_active = g->time = 0;
     memset(g->queued, 0, (size_t)g->n_slots);
     for (v = 0; v < g->n_slots; ++v) {

@@ -236,7 +236,7 @@ cdef class RelaxedLabels:
         Components are found by breadth-first search, with the colors `flip` that would balance them.
         """
         cdef Py_ssize_t k, i, v, w, e, n = 0, n_done = 0, begin, n_nodes = 0
-        cdef int32_t colour
+        cdef int32_t color
         cdef bint balanced
         for k in range(self.n_labels):
             self.place[k] = -1
@@ -256,13 +256,13 @@ cdef class RelaxedLabels:
                     w = self.edges[2 * e] + self.edges[2 * e + 1] - v
                     if code[w] != OPEN or self.interaction[e] == 0:
                         continue
-                    colour = self.flip[v] ^ (self.interaction[e] < 0)
+                    color = self.flip[v] ^ (self.interaction[e] < 0)
                     if self.place[w] < 0:
                         self.place[w] = 0
-                        self.flip[w] = colour
+                        self.flip[w] = color
                         self.queue[n] = <int32_t> w
                         n += 1
-                    elif self.flip[w] != colour:
+                    elif self.flip[w] != color:
                         balanced = False
             for i in range(begin, n):
                 v = self.queue[i]
