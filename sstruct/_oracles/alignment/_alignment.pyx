@@ -44,7 +44,7 @@ cdef enum:
 cdef enum:
     PAIR, FIRST, SECOND  # states
 
-# Columns of rows that are known to be unaligned, or unknown.
+# Entries of `known` that are not columns.
 cdef enum:
     UNALIGNED = -1
     UNKNOWN = -2

@@ -35,7 +35,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
 
 cdef enum:
     LEAST_BOUNDED_LENGTH = 8    # for chains of this length or more, bounds save more time than they cost
-    PAIRS_AT_ONCE = 8           # pairs that the step over all labels processes in the time of a single pair
+    PAIRS_AT_ONCE = 8           # pairs that the vectorized kernel processes in the time of one pair here
 # Work between calls of `poll_signals` within a chain, about a millisecond.
 cdef Py_ssize_t STRETCH = 1000000
 # Names of the kernel variants (sstruct_path).

@@ -11,7 +11,7 @@
 #     nodes complemented, so that the graph is symmetric. If v is on the sink side of the minimum cut with
 #     the smallest sink side, its complement is on the source side, and every minimum of E has x_v = 1.
 # (d) Edges that are repulsive only because of rounding (relative to their costs) are treated as
-#     modular.
+#     modular, 00 + 11 = 01 + 10.
 """Energies of binary labels: exact minima by a cut, partial optimality by roof duality."""
 
 from libc.math cimport fabs

@@ -1,8 +1,8 @@
 # Design:
 # (a) Variables are the labels and, for each edge, the product of two labels, which three constraints
 #     define: z <= y_u, z <= y_v, z >= y_u + y_v - 1. The score is then linear.
-# (b) A multiplier of each constraint gives an upper bound: the constraints are added to the score with
-#     a price, and each variable takes its best value. Multipliers are improved one after the other
+# (b) A multiplier (price) of each constraint gives an upper bound: the constraints are added to the score,
+#     times their prices, and each variable takes its best value. Multipliers are improved one by one
 #     (block coordinate descent of the dual): to the midpoint of the values that minimize the bound given
 #     the other multipliers, so that scores pass along chains of constraints. All multipliers start at 0
 #     in every call, so that results do not depend on earlier calls.
@@ -12,7 +12,7 @@
 #     the multipliers of any other node remain valid. Branches are taken at a violated constraint or, if
 #     there is none, at a constraint whose sum differs from the bound on which it has a price. If there is
 #     no such constraint either, the bound of the node is attained.
-# (d) If a limit of the work is reached, the best set found is returned, with the largest bound of the
+# (d) If a limit on the work is reached, the best set found is returned, with the largest bound of the
 #     open nodes. A set that satisfies the constraints, found once for each model, is known from the
 #     start, unless labels are forced.
 """Decoder of label sets with constraints, by branch and bound."""
@@ -31,7 +31,7 @@ from sstruct._oracles.label_set._set_decoder cimport LabelAnswer, LabelDecoder
 # sweeps of a node.
 cdef double MOST_ENTRIES = 2e7
 cdef Py_ssize_t MOST_SWEEPS = 400
-# Sweeps end if they reduce the distance to the best value by less than this part, at the root and at
+# Sweeps end if they reduce the distance to the best value by less than this fraction, at the root and at
 # other nodes.
 cdef double SLOW_AT_ROOT = 1e-3
 cdef double SLOW = 0.05
@@ -45,7 +45,7 @@ cdef int descending(const void* a, const void* b) noexcept nogil:
 
 
 cdef class ConstrainedSearch(LabelDecoder):
-    """Decodes label sets that satisfy constraints; exact unless a limit of the work is reached.
+    """Decodes label sets that satisfy constraints; exact unless a limit on the work is reached.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ cdef class ConstrainedSearch(LabelDecoder):
     Raises
     ------
     ValueError
-        If no set satisfies the constraints, or none was found within the limit of the work.
+        If no set satisfies the constraints, or none was found within the limit on the work.
     """
 
     # Constraints and definitions of products, by row and by variable; shared by forks.
@@ -462,7 +462,7 @@ cdef class ConstrainedSearch(LabelDecoder):
         """Search once more for each label, with the other value than in the best set.
 
         Marginals are infinite for labels that are on, or off, in all sets that satisfy the constraints, or
-        if no set with the other value was found within the limit of the work.
+        if no set with the other value was found within the limit on the work.
         """
         cdef Py_ssize_t k
         cdef LabelAnswer answer

@@ -1,12 +1,12 @@
 # Design:
-# (a) Max-sum over two states. Node K is the parent of all roots and always on, with edges of score 0,
-#     so that a forest is one tree and roots need no special case.
+# (a) Max-sum with the states off and on. Node K is the parent of all roots and always on, with edges of
+#     score 0, so that a forest is one tree and roots need no special case.
 # (b) A hierarchy has one more rule: all labels below a label that is off are off. It has no edges, only
 #     parents.
 # (c) Without edges, every label is a child of node K: labels are decided independently.
-# (d) Products of loss and margin if all errors have the same cost: compute the best score of a subtree
-#     for every number of errors in it, merged up the tree. Merging tables of a and b entries takes a b
-#     steps, so all merges take O(K^2). For both states of its parent and every total, each child
+# (d) To maximize products of loss and margin if all errors have the same cost, the best score of a subtree
+#     is computed for every number of errors in it, from the leaves up. Merging tables of a and b entries
+#     takes a b steps, so all merges take O(K^2). For both states of its parent and every total, each child
 #     stores its number of errors and its state as backpointers.
 """Decoder of label sets whose interactions form a forest, and of sets closed under ancestors."""
 

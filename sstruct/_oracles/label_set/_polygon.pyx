@@ -32,7 +32,7 @@ from sstruct._kernels._constants cimport ROUNDING
 from sstruct._oracles.label_set._codes cimport twice_both
 
 cdef enum: MOST_STEPS = 100
-cdef double MOST_TILT = 1e3     # of directions that reuse a flow: larger ones would leave rounding errors
+cdef double MOST_TILT = 1e3     # largest slope that reuses a flow; steeper ones would leave rounding errors
 cdef double STEEPEST = 1e6      # slope used for an infinite one, relative to largest g / margin
 
 

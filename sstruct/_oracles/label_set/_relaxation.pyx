@@ -26,8 +26,8 @@ cdef class LabelRelaxation(LabelDecoder):
         K.
     edges : array-like of int of shape (E, 2)
     whole : bool
-        Whether to return label sets, which are exact if no or few labels are one half. Otherwise
-        return half-integral maxima, which are exact over the local polytope.
+        Whether to return label sets, which are exact if components of labels that are one half are
+        small. Otherwise return half-integral maxima, which are exact over the local polytope.
     """
 
     cdef bint whole

@@ -324,7 +324,7 @@ cdef class BranchAndBound:
         upper : float
             Not larger than in earlier searches, whose bounds are kept.
         slack : float
-            Labelings that are better than the best one known by less are not searched for.
+            Labelings that are better than the best one known by less than this are not searched for.
         deadline : float
             Time limit, of `sstruct_seconds`.
         most_work : float

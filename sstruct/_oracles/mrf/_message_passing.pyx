@@ -1,6 +1,6 @@
 # Design:
-# (a) Sequential tree-reweighted message passing, and min-sum belief propagation, which differs by a
-#     factor. Nodes are visited in an order and then in reverse; each sends messages to the neighbors
+# (a) Sequential tree-reweighted message passing (TRW-S), and min-sum belief propagation, which differs in
+#     g below. Nodes are visited in an order and then in reverse; each sends messages to the neighbors
 #     that follow. An edge stores only the last message sent along it.
 # (b) Node s with costs theta has the belief b = theta + all its messages, of which it subtracts the
 #     minimum. To a later neighbor t it sends min_a (g b(a) - m_ts(a) + cost(a, .)) minus its minimum,

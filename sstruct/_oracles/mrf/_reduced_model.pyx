@@ -4,8 +4,8 @@
 #     in which all terms are >= 0 (up to rounding). `bound` is therefore a lower bound, and so is bound
 #     plus the terms of one label or pair. A cost of +inf removes a label.
 # (b) `sweep` is TRW-S in this form: each node adds its minimum to the bound, moves its costs to the
-#     tables of later neighbors in equal parts, and moves what these tables have in common for each
-#     label to the costs of the neighbor. Messages are the amounts moved; tables are constant.
+#     tables of later neighbors in equal parts, and moves the minimum of these tables for each label of
+#     the neighbor to its cost. Messages are the amounts moved; tables are constant.
 # (c) `look_ahead` bounds the energy of all labelings with label a at v by
 #         bound + costs_v(a) + sum_t min_b (costs_t(b) + table(a, b) - messages),
 #     which uses each term at most once; labels whose bound reaches a limit, such as the best

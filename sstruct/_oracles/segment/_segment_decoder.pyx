@@ -6,8 +6,8 @@
 # (b) Durations of a bin have the same score. A bin of one duration has one candidate. The candidates of
 #     a wider bin are in a window of starts that moves by one with e. Its maximum is first in a queue of
 #     decreasing gains (Lemire 2006), in constant time per node, however wide the bin is.
-# (c) A forbidden node of a label, or a forbidden step between two of its nodes, does not enter S. It
-#     limits the starts, so that S stays finite.
+# (c) Scores of -inf, of a node with a label or of a step between two nodes with it, are not added to S,
+#     which stays finite. Instead, they limit the starts.
 # (d) The score of an edge between two nodes of a segment is edge[k, k], as in a chain, so that without
 #     durations this is the decoder of chains. Two segments with the same label may only be neighbors if
 #     `split` has the score of the boundary. A code has the label of each node, plus K where a segment

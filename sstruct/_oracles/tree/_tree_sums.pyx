@@ -2,7 +2,7 @@
 # (a) The distribution p(y) = exp(scale * score(y)) / Z of the labelings of a rooted forest whose nodes have
 #     individual label sets, in the flat arrays of _max_sum.pyx: log Z, marginals and samples.
 # (b) Beliefs are logarithms of sums, passed up from the leaves. The maximum of each message is moved to
-#     log Z. So nothing underflows, whatever the scores, and errors do not grow with the depth.
+#     log Z. So sums do not underflow, whatever the scores, and errors do not grow with the depth.
 # (c) The way down only needs p(label of a node | label of its parent), which are the normalized terms of the
 #     message's sum. Marginals are sums of products of probabilities; no message is divided out.
 # (d) Subclasses define the scores of an edge by rows: those of all labels of a node for one of its parent.
