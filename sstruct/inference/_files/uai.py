@@ -124,7 +124,7 @@ def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
             terms.add(scope, _costs(tokens, shape, f"the table of factor {f}"))
         if not tokens.at_end():
             raise tokens.error(f"{tokens.word('')[:40]!r} found after the last table")
-        # Labels without a table may be declared without any data.
+        # A file contains no data for the labels of nodes without factors, so it may declare many.
         named = {v for scope in scopes for v in scope}
         silent = sum(n_labels[v] for v in range(n_nodes) if v not in named)
         if silent > _FREE:

@@ -4,7 +4,7 @@
 #     optimal without constraints, they are also optimal with constraints.
 # (b) A call returns labels that satisfy the constraints or raises an error. In training, the true labels
 #     satisfy them. In other calls, a search that reaches a limit before it finds such labels continues
-#     without a time limit until it finds some or reaches the limit of the work.
+#     without a time limit until it finds some or reaches the limit on the work.
 # (c) Sweeps of the search propagate little along the chain of auxiliary nodes of a counter. A call whose
 #     moves violate bounds of counters therefore searches for prices first: a price of a counter is added
 #     to the costs of all labels that it counts. The least cost with prices p, minus the largest value of

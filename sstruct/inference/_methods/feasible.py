@@ -4,9 +4,9 @@ from random import Random
 
 import numpy as np
 
-# Limits on the propagated tables: in total, the increase of the limit for each table, and in total
-# in a search before other methods. NODES_PER_REVISION nodes visited to choose the next one count as
-# one table.
+# MOST_REVISIONS limits the propagations of tables, FIRST_REVISIONS those of a search before other
+# methods. Both increase by REVISIONS_PER_TABLE for each table with forbidden entries. Visiting
+# NODES_PER_REVISION nodes to choose the next one counts as one propagation.
 MOST_REVISIONS = 2**18
 REVISIONS_PER_TABLE = 8
 FIRST_REVISIONS = 2**13
