@@ -43,8 +43,8 @@ def viterbi(
     node_scores : array-like of shape (n_positions, n_labels), or list of such
         Score of each label at each position, such as the logits of a classifier; ``-inf`` forbids
         a label. The chains of a list, of an array with three dimensions or of Sequences are
-        decoded separately. Arrays of float32 and float64 are not copied; sums are computed in
-        float64.
+        decoded separately. Arrays of float32 and float64 are not copied, except with
+        ``missing="zero"``; sums are computed in float64.
     edge_scores : array-like of shape (n_labels, n_labels) or (n_positions - 1, n_labels, \
 n_labels), default=None
         Score of the transition from the label of the row to the label of the column, as one table

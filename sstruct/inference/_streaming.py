@@ -26,8 +26,8 @@ class StreamingViterbi:
         transition from the row's to the column's label; ``-inf`` forbids a transition, and so do
         entries that a sparse matrix does not store.
     lag : int or None, default=None
-        Largest number of later positions that a label waits for. With None a label is returned only
-        when it is final.
+        Maximum number of later positions before a label is returned. If None, a label is returned
+        only when it is final.
     classes, mask, start, end : optional
         As in :func:`viterbi`. Must be None if a model is given.
 
@@ -49,12 +49,11 @@ class StreamingViterbi:
     -----
     For each label of the last position there is one best labeling of the positions so far. A label
     is final if all of these labelings have it; no later position can change it. If a label is not
-    final after `lag` later positions, the label of the best labeling so far is returned. Best
-    labelings for other last labels that have another label at this position are then discarded.
-    Returned labels are therefore always an allowed path, but a short `lag` may exclude better
-    paths. Without `lag`, the labels are those of
-    :func:`viterbi` or, given a model, of its ``predict``, unless two labelings differ by rounding
-    errors only.
+    final after `lag` later positions, the label of the best labeling so far is returned, and all
+    labelings with another label at this position are discarded. Returned labels are therefore
+    always an allowed path, but a short `lag` may exclude better paths. Without `lag`, the labels
+    are those of :func:`viterbi` or, given a model, of its ``predict``, unless two labelings differ
+    by rounding errors only.
 
     A position takes O(n_labels^2) time, or O(nnz + n_labels) with nnz stored transitions, plus
     O(lag n_labels) if a label has to be decided. The memory is O(lag n_labels), or O(n_labels) for

@@ -29,7 +29,7 @@ cdef class ChainStream(Storage):
     terms : ChainTerms
         With one table of transitions, or stored ones.
     lag : int
-        Largest number of later positions that a label waits for; -1: no limit.
+        Maximum number of later positions before a label is returned; -1: no limit.
     """
 
     def __init__(self, ChainTerms terms not None, Py_ssize_t lag):
