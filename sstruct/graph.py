@@ -258,9 +258,10 @@ class GraphCRFSSVM(ScoredLabelingSSVM):
     label in ``classes_``. Completed labels are a fixed part of the true labeling :math:`y_i`, and
     errors there cost nothing. Therefore, the objective is convex, its certificate is valid, and
     edges across a border of unknown nodes are used in training. Unknown nodes that are farther away
-    are removed with their edges. All unknown nodes of a graph are removed if more than a tenth of
-    them are farther away, if most edges between labeled nodes join different labels, or if
-    `pairwise` is 0. :class:`LatentSSVM` completes all unknown nodes with predicted labels.
+    are removed with their edges. The nodes of a graph are completed only if most edges between
+    labeled nodes join equal labels, at most a tenth of the unknown nodes are farther away, and
+    `pairwise` is not 0; otherwise all unknown nodes are removed. :class:`LatentSSVM` completes all
+    unknown nodes with predicted labels.
 
     In addition to the features and edges, memory is O(V K + E) for the largest graph per thread, a
     vector of the size of ``w_`` per thread, and a few cached labelings of 4 V bytes each per graph.

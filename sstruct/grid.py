@@ -260,9 +260,9 @@ class GridCRFSSVM(GraphCRFSSVM):
     ``window_size=None``.
 
     In training, unknown pixels up to five edges away from a labeled pixel get the nearest label,
-    without loss, as in :class:`GraphCRFSSVM`. Other unknown pixels are removed. All unknown pixels
-    of an image are removed if more than a tenth of them are farther away, if most neighboring
-    labeled pixels have different labels, or if `pairwise` is 0. Void borders between objects
+    without loss, as in :class:`GraphCRFSSVM`. Other unknown pixels are removed. The pixels of an
+    image are completed only if most neighboring labeled pixels have equal labels, at most a tenth
+    of the unknown pixels are farther away, and `pairwise` is not 0. Void borders between objects
     therefore require no preprocessing.
 
     Images of the same size share their edges, about 2 H W or, with 8 neighbors, 4 H W for an H x W

@@ -43,7 +43,7 @@ ax.legend()
 plt.show()
 
 # %%
-# With up to 70 % hidden labels, completed dates are almost as useful as fully labeled ones.
-# Splitting loses most transitions, because the labels of two neighbors are rarely both known. With
-# 90 % hidden labels, too many completions are wrong, and the model learns these errors; then
-# splitting is better.
+# With 50 and 70 % hidden labels, completing them gives fewer errors. Splitting loses most
+# transitions, because the labels of two neighbors are rarely both known. With 80 and 90 % hidden
+# labels, too many completions are wrong, and the model learns these errors; then splitting is
+# better.
