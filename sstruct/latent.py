@@ -45,7 +45,7 @@ class LatentSSVM(MetaSSVM):
         - \max_h \langle w, \phi(x_i, y_i, h) \rangle \right)
 
     for the known labels :math:`y_i`, hidden ones h and a loss that depends only on known labels
-    [1]_. J is not convex; the rounds converge to a local solution.
+    [1]_. J is not convex, so the result depends on the initialization, see `n_init` and `init`.
 
     Parameters
     ----------

@@ -32,9 +32,9 @@ class PathCV(MetaSSVM, Generic[Estimator]):
     """Choose the regularization strength `lam` by cross-validation.
 
     Works like :class:`sklearn.model_selection.GridSearchCV`, but without a grid: each fold computes
-    the whole regularization path (:func:`sstruct.ssvm_path`) and scores it on the test samples, in
-    about the time of a grid. With `lams`, only these values are evaluated, and each fit continues
-    from the previous one.
+    the whole regularization path (:func:`sstruct.ssvm_path`) and scores it on the test samples.
+    With `lams`, only these values are evaluated, and each fit continues from the previous one. A
+    path takes about as long as 31 such values.
 
     Parameters
     ----------

@@ -244,11 +244,11 @@ class MPBCFW(BlockCoordinate):
         ``"sequential"`` processes the data shard by shard; a shard is half as large as
         scikit-learn's ``working_memory``. If the data fit into one shard, samples are shuffled only
         within each 64th of the data. ``"auto"`` is ``"sequential"`` for memory-mapped features
-        larger than ``working_memory``, ``"gap"`` if a call of the oracle is costly (an estimate of
-        20,000 multiply-adds or more), and ``"permutation"`` otherwise. For sequences, a call never
-        counts as costly with 64 labels or more and one table of transitions, because the oracle
-        then skips labels, or with 64 dense features or more, unless there are more labels than
-        features.
+        larger than ``working_memory``, ``"gap"`` if a call of the oracle is costly (estimated work
+        of at least 20,000 scalar multiply-adds, where those of vector loops count 1/24), and
+        ``"permutation"`` otherwise. For sequences, a call never counts as costly with 64 labels or
+        more and one table of transitions, because the oracle then skips labels, or with 64 dense
+        features or more, unless there are more labels than features.
     cache : bool or "auto", default="auto"
         Whether a labeling found before may replace a call of the oracle if it promises enough
         progress ([2]_, section 3.3). ``"auto"`` is True if a call of the oracle is costly, as
@@ -435,13 +435,15 @@ class BCFW(BlockCoordinate):
 
     Examples
     --------
-    Block-coordinate Frank-Wolfe as it was published:
+    Block-coordinate Frank-Wolfe with weighted averaging, as it was published:
 
     >>> from sstruct import MulticlassSSVM
     >>> from sstruct.solvers import BCFW
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> published = BCFW(step="fw", sampling="uniform", cache=False, average=True)
+    >>> published = BCFW(
+    ...     step="fw", sampling="uniform", cache=False, average=True, sequential_visits=True
+    ... )
     >>> MulticlassSSVM(solver=published, random_state=0).fit(X, y).solver_
     'bcfw'
     """
@@ -681,7 +683,9 @@ class GDMM(BaseSolver):
         random. At most the number of labels.
     certificate_every : int, default=10
         Number of passes between certificates, which compute the duality gap. For chains, a
-        certificate is also computed in every second pass, starting with the sixth.
+        certificate is also computed in every second pass, starting with the sixth. With more than
+        300 labels, it uses an upper bound of the objective, and the objective itself is computed
+        only if this bound meets the tolerance, and at the end.
 
     References
     ----------
