@@ -133,7 +133,7 @@ class ChainSSVM(ExportMixin, SequenceSSVM):
         but bounds its violation, so ``objective_`` is an upper bound. ``"binary"`` is similar but
         requires more calls of the decoder.
     window_size : int, "auto" or None, default="auto"
-        Train on windows: each sequence of more than this many nodes is cut into windows of nearly
+        Train on windows: each sequence of more than this many nodes is split into windows of nearly
         equal size, which makes training on few, long sequences several times faster. Each
         transition belongs to one window; if it leaves this window, the label of its second node is
         free.
@@ -241,7 +241,7 @@ class ChainSSVM(ExportMixin, SequenceSSVM):
         multipliers of ``couple_windows``, an option of the solver.
     whole_objective_ : float
         The objective of whole sequences at ``w_``, at most ``objective_``. Only available if
-        sequences were cut into windows, and not for partitions.
+        sequences were split into windows, and not for partitions.
     status_ : str
         Reason for the end of training: CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK;
         EARLY_STOPPED: the validation score no longer improved, or the returned weights have a

@@ -132,7 +132,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         ``objective_`` is an upper bound of the objective at ``w_``. ``"binary"`` requires more
         calls.
     window_size : int, "auto" or None, default="auto"
-        Train on tiles: each image of more than this number of pixels is cut into tiles of at most
+        Train on tiles: each image of more than this number of pixels is split into tiles of at most
         this number of pixels, whose sides differ by at most one pixel. This makes training on large
         images several times faster. Each edge belongs to one tile; if it crosses the border of the
         tile, the label of the pixel on the other side is free. Training minimizes the sum of the

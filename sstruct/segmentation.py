@@ -41,7 +41,7 @@ class SegmentSSVM(SequenceSSVM):
 
     over the allowed segmentations y, where :math:`\langle w, \phi(x, y) \rangle` is the score of y,
     :math:`L_i` is the `loss` and :math:`s_i` the weight of sample i. The duration of a segment is
-    the number of its nodes. By default, a segment is a longest run of equal labels, so that
+    the number of its nodes. By default, a segment is a maximal run of equal labels, so that
     adjacent segments have different labels; with `self_transitions`, they can have the same one.
     Without weights and limits of durations, this is the model of :class:`ChainSSVM`.
 
@@ -322,8 +322,8 @@ class SegmentSSVM(SequenceSSVM):
     `segment_features`, or a loss of segments or boundaries, all segments are compared: O(sum of
     L (nnz + K (K + D))) operations for segments of up to D nodes, with D = L without
     `max_duration`, and G D instead of D for a function with G results. The memory is O(L K), plus
-    O(L D G) for the results of a function. Sequences are not cut into windows, so that training on
-    many sequences is faster than on few long ones.
+    O(L D G) for the results of a function. Sequences are not split into windows, so that training
+    on many sequences is faster than on few long ones.
 
     See :doc:`/how_to/segments`.
 
@@ -393,7 +393,7 @@ class SegmentSSVM(SequenceSSVM):
             As in :class:`ChainSSVM`, without edge features. Pass a single sequence, such as a
             recording, as a list of one array: ``fit([X], [y])``.
         y : list of label sequences, or list of lists of spans
-            The label of each node, as in :class:`ChainSSVM`; a segment is a longest run of equal
+            The label of each node, as in :class:`ChainSSVM`; a segment is a maximal run of equal
             labels. Alternatively, the spans of each sequence: a list of tuples
             ``(start, stop, label)``, each of which starts where the previous one stops. Adjacent
             spans have different labels, unless `self_transitions` is True.

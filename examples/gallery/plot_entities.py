@@ -25,7 +25,7 @@ from sstruct.preprocessing import SequenceVectorizer
 
 
 def name_labels(tags):
-    """Return BIO labels, where a name is a longest run of proper nouns."""
+    """Return BIO labels, where a name is a maximal run of proper nouns."""
     runs = [(is_name, len(list(run))) for is_name, run in groupby(tag == "PROPN" for tag in tags)]
     return [
         ("B-NAME" if i == 0 else "I-NAME") if is_name else "O"

@@ -8,7 +8,7 @@ that you know pipelines of scikit-learn. In addition to sstruct, it requires
 matplotlib.
 
 The data are 300 sentences of the English Web Treebank, which are part of the
-package. The words of names have the tag PROPN there. A name is a longest run
+package. The words of names have the tag PROPN there. A name is a maximal run
 of such words, without a type such as person or place; see
 :doc:`/how_to/named_entities` for several types.
 """

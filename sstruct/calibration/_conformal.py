@@ -354,7 +354,7 @@ class ConformalSSVM(HeldOutPredictor):
         Returns
         -------
         sets : ndarray
-            For labelings, an object array with an array (m, L) for each sequence, best first, as of
+            For labelings, an object array with an array (m, L) for each sequence, best first, as in
             ``predict_top_k``; for 2-D X an array (m,). For SegmentSSVM with `self_transitions`, a
             list of m segmentations, each a list of (start, stop, label). For nodes, as the
             estimator's ``decision_function`` with a boolean instead of each score: whether the

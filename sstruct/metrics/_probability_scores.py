@@ -29,7 +29,7 @@ def flat_log_loss(
     y_true : list of n label sequences
         True labels. Those that are not in `labels` have probability 0.
     y_proba : list of n arrays of shape (L_i, K)
-        Probabilities, such as from ``predict_proba`` of
+        Probabilities, as returned by ``predict_proba`` of
         :class:`~sstruct.calibration.CalibratedSSVM`. For images, arrays (H, W, K).
     labels : list of K labels
         The label of each column, such as ``classes_``.
@@ -71,7 +71,7 @@ def flat_brier_score_loss(
     y_true : list of n label sequences
         True labels. Those that are not in `labels` have probability 0.
     y_proba : list of n arrays of shape (L_i, K)
-        Probabilities, such as from ``predict_proba`` of
+        Probabilities, as returned by ``predict_proba`` of
         :class:`~sstruct.calibration.CalibratedSSVM`. For images, arrays (H, W, K).
     labels : list of K labels
         The label of each column, such as ``classes_``.
@@ -117,7 +117,7 @@ def flat_calibration_error(
     y_true : list of n label sequences
         True labels. Those that are not in `labels` have probability 0.
     y_proba : list of n arrays of shape (L_i, K)
-        Probabilities, such as from ``predict_proba`` of
+        Probabilities, as returned by ``predict_proba`` of
         :class:`~sstruct.calibration.CalibratedSSVM`. For images, arrays (H, W, K).
     labels : list of K labels
         The label of each column, such as ``classes_``.

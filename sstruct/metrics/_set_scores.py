@@ -31,7 +31,7 @@ def flat_coverage_score(
     y_true : list of n label sequences
         True labels. Sets do not contain those that are not in `labels`.
     y_pred_set : list of n arrays of bool of shape (L_i, K)
-        Whether each label belongs to the set of each node, as from ``predict_set`` of
+        Whether each label belongs to the set of each node, as returned by ``predict_set`` of
         :class:`~sstruct.calibration.ConformalSSVM` for ``target="nodes"``.
     labels : list of K labels
         The label of each column, such as ``classes_``; for label sets ``[0, 1]``.
@@ -71,7 +71,7 @@ def flat_mean_width_score(y_pred_set: Iterable[Any]) -> float:
     Parameters
     ----------
     y_pred_set : list of n arrays of bool of shape (L_i, K)
-        Whether each label belongs to the set of each node, as from ``predict_set`` of
+        Whether each label belongs to the set of each node, as returned by ``predict_set`` of
         :class:`~sstruct.calibration.ConformalSSVM` for ``target="nodes"``.
 
     Returns
@@ -107,7 +107,7 @@ def sequence_coverage_score(
     y_true : list of n label sequences
         True labels.
     y_pred_set : list of n arrays of shape (m_i, L_i)
-        Labelings, as from ``predict_set`` of :class:`~sstruct.calibration.ConformalSSVM` for
+        Labelings, as returned by ``predict_set`` of :class:`~sstruct.calibration.ConformalSSVM` for
         ``target="labelings"``. Of incomplete sets, only the given labelings count.
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
@@ -158,7 +158,7 @@ def sequence_mean_width_score(y_pred_set: Iterable[Any]) -> float:
     Parameters
     ----------
     y_pred_set : list of n arrays of shape (m_i, L_i)
-        Labelings, as from ``predict_set`` of :class:`~sstruct.calibration.ConformalSSVM` for
+        Labelings, as returned by ``predict_set`` of :class:`~sstruct.calibration.ConformalSSVM` for
         ``target="labelings"``. Of incomplete sets, only the given labelings count.
 
     Returns

@@ -174,7 +174,7 @@ def _pairs(true, found, choose):
 
 
 def closest_pairs(true, found):
-    """Return pairs as of the matching "type"."""
+    """Return the pairs of the matching "type"."""
     return _pairs(true, found, _closest)
 
 
@@ -228,7 +228,7 @@ def span_confusions(
         Largest number of rows, at least 1; None for all.
     scheme : {"bio", "bioes", "bilou", "iob1", "io"} or None, default="bio"
         The scheme of the labels, see :func:`sstruct.spans.spans_of`. With None, the labels are
-        those of frames, of any hashable type: a span is a longest run of frames with the same
+        those of frames, of any hashable type: a span is a maximal run of frames with the same
         label, which is its type.
     background : iterable of labels, default=()
         Labels that are outside of spans, in addition to ``"O"`` unless `scheme` is None.

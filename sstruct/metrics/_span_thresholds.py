@@ -73,7 +73,8 @@ def span_precision_recall_curve(
     y_true : list of n label sequences
         True labels.
     y_spans : list of n lists of tuple (start, stop, type, probability)
-        Predicted spans, as from ``predict_spans`` of :class:`~sstruct.calibration.CalibratedSSVM`.
+        Predicted spans, as returned by ``predict_spans`` of
+        :class:`~sstruct.calibration.CalibratedSSVM`.
     scheme : {"bio", "bioes", "bilou", "iob1", "io"}, default="bio"
         Label scheme, as for :func:`sstruct.spans.spans_of`. Invalid labels are repaired.
     suffix : bool, default=False
@@ -129,7 +130,8 @@ def span_threshold(
     y_true : list of n label sequences
         True labels.
     y_spans : list of n lists of tuple (start, stop, type, probability)
-        Predicted spans, as from ``predict_spans`` of :class:`~sstruct.calibration.CalibratedSSVM`.
+        Predicted spans, as returned by ``predict_spans`` of
+        :class:`~sstruct.calibration.CalibratedSSVM`.
     precision, recall : float, default=None
         Target for one of the two, above 0 and at most 1.
     scheme : {"bio", "bioes", "bilou", "iob1", "io"}, default="bio"

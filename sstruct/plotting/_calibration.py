@@ -184,7 +184,7 @@ class CalibrationDisplay(SklearnCalibrationDisplay):
         y_true : list of n label sequences
             True labels.
         y_spans : list of n lists of tuple (start, stop, type, probability)
-            Predicted spans, as from ``predict_spans`` of
+            Predicted spans, as returned by ``predict_spans`` of
             :class:`~sstruct.calibration.CalibratedSSVM`.
         scheme : {"bio", "bioes", "bilou", "iob1", "io"}, default="bio"
             Label scheme, as for :func:`sstruct.spans.spans_of`.

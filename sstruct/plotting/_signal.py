@@ -36,7 +36,7 @@ class SignalDisplay:
     signal : array of shape (L,) or (L, n_channels)
         Values to draw, one line for each channel.
     segments : dict of str to list of (start, stop, label)
-        Segments by the name of their strip, the first one on top, as of
+        Segments by the name of their strip, the first one on top, as returned by
         :meth:`SegmentSSVM.predict_spans <sstruct.SegmentSSVM.predict_spans>`.
 
     Attributes
@@ -121,7 +121,7 @@ class SignalDisplay:
         signal : array of shape (L,) or (L, n_channels)
             The values to draw.
         labels : dict of str to array of shape (L,) or list of (start, stop, label)
-            The label of each node, by the name of the strip; a segment is a longest run of equal
+            The label of each node, by the name of the strip; a segment is a maximal run of equal
             labels. Alternatively, segments, each of which starts where the previous one stops.
             Adjacent segments may have the same label.
         ax : matplotlib Axes, default=None

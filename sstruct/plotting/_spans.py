@@ -34,7 +34,7 @@ class SpanDisplay:
     Parameters
     ----------
     true_spans, predicted_spans : list of n_sequences lists of (start, stop, type)
-        Spans of each sequence, as of :func:`sstruct.spans.spans_of`.
+        Spans of each sequence, as returned by :func:`sstruct.spans.spans_of`.
     tokens : list of n_sequences lists of str, default=None
         The words of each sequence.
     names : list of n_sequences str, default=None
@@ -131,7 +131,7 @@ class SpanDisplay:
             Word of each label.
         scheme : {"bio", "bioes", "bilou", "iob1", "io"} or None, default="bio"
             The scheme of the labels, see :func:`sstruct.spans.spans_of`. With None, the labels are
-            those of frames: a span is a longest run of frames with the same label.
+            those of frames: a span is a maximal run of frames with the same label.
         background : iterable of labels, default=()
             Labels that are outside of spans, in addition to O.
         invalid : {"repair", "drop", "raise"}, default="repair"
