@@ -667,7 +667,7 @@ class PassiveAggressive(Online):
 @explains_arguments
 @dataclass(kw_only=True, eq=False, repr=False)
 class GDMM(BaseSolver):
-    """Dual decomposition into factors with an augmented Lagrangian, for many labels [1]_.
+    """Greedy direction method of multipliers, a dual decomposition for many labels [1]_.
 
     For :class:`~sstruct.ChainSSVM` without edge features and
     :class:`~sstruct.MultilabelSSVM` with ``pairwise="and"``. A visit of a sample searches only for

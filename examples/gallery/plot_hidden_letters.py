@@ -3,10 +3,10 @@
 How many labels may be missing? (LatentSSVM)
 ============================================
 
-In the training dates, YYYY-MM-DD in handwritten digits, only some marks are labeled. There are two
-ways to learn from them: split the dates at unlabeled marks, or alternate between completing the
-hidden labels with the best labeling that agrees with the known ones and fitting all labels
-(:class:`~sstruct.LatentSSVM`).
+In the training dates, YYYY-MM-DD in handwritten digits, only some characters are labeled. There are
+two ways to learn from them: split the dates at unlabeled characters, or alternate between
+completing the hidden labels with the best labeling that agrees with the known ones and fitting all
+labels (:class:`~sstruct.LatentSSVM`).
 """
 
 import matplotlib.pyplot as plt

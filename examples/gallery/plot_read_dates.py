@@ -21,7 +21,7 @@ chain = ChainSSVM(tol=1e-3, random_state=0).fit(train.data, train.target)
 single = LinearSVC(C=0.1, random_state=0).fit(np.vstack(train.data), np.concatenate(train.target))
 
 # %%
-# Each date has ten marks, so errors can be counted by position.
+# Each date has ten characters, so errors can be counted by position.
 
 truth = np.array(test.target)
 errors = {
@@ -44,5 +44,5 @@ plt.show()
 # They do: the chain makes less than half as many errors. All dates are in 1998 and 1999, and the
 # largest gain is in the last digit of the year, which can only be 8 or 9. The remaining errors are
 # mostly in the last digits of month and day, where almost all digits are possible. The chain models
-# pairs of marks, but not their positions, so there is no gain in the second digit, which is always
-# 9.
+# pairs of characters, but not their positions, so there is no gain in the second digit, which is
+# always 9.

@@ -4,9 +4,9 @@ Does slack rescaling read dates better than margin rescaling? (ChainSSVM)
 =========================================================================
 
 Both are hinge losses for chains, here for reading handwritten dates. With margin rescaling, the
-required margin between the true and a wrong labeling is the fraction of wrong marks. With slack
-rescaling, the required margin is 1, and a violation is multiplied by this fraction.
-Both are trained with seven values of ``lam``.
+required margin between the true and a wrong labeling is the fraction of wrong characters. With
+slack rescaling, the required margin is 1, and a violation is multiplied by this fraction. Both are
+trained with seven values of ``lam``.
 """
 
 import matplotlib.pyplot as plt
@@ -56,7 +56,7 @@ plt.show()
 # %%
 # No: at the values of ``lam`` chosen by cross-validation, the difference is smaller than the
 # variation between test sets. Slack rescaling requires a smaller ``lam``, because violations are
-# multiplied by the loss, which is the fraction of wrong marks.
+# multiplied by the loss, which is the fraction of wrong characters.
 
 for rescaling, errors in chosen.items():
     print(f"{rescaling} rescaling: {errors:.2f} % errors")
