@@ -35,8 +35,7 @@ class GridCRFSSVM(GraphCRFSSVM):
           most 0, for the squared distance s of the features of the two pixels and its mean over the
           pairs of neighbors in the image. Different labels cost less where features change a lot.
         - ``"full"``: ``(edge_coef_[a, b] + edge_coef_[b, a]) / 2``, any signs. If some pairs repel
-          each other, decoding takes several times as long as with ``"potts"``: about 3 s instead
-          of 0.2 s for 360 x 480 pixels and 11 labels.
+          each other, decoding takes several times as long as with ``"potts"``.
         - ``"directed"``: ``edge_coef_[g, a, b]``, any signs, for the direction g of the edge:
           right, down and, for 8 neighbors, down-right and down-left; a is the label of the upper or
           left pixel.
