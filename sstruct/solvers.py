@@ -225,7 +225,7 @@ class BlockCoordinate(StopsEarly):
 class MPBCFW(BlockCoordinate):
     r"""Multi-plane block-coordinate Frank-Wolfe, the default solver.
 
-    Passes that call the max-oracle, which finds the most violating labeling of each sample,
+    Passes that call the max-oracle, which finds the most violated labeling of each sample,
     alternate with cheap passes over the labelings found before [1]_. With fewer than 100 samples
     and slow calls of the oracle, as for images, graphs and oracles in Python, the cheap passes
     follow each tenth of the calls. The options change the speed of a fit, but not its solution;
