@@ -126,8 +126,8 @@ class CalibratedSSVM(HeldOutPredictor):
     rescaling, so that they are accurate for any length and any scores: O(L K^2) operations for L
     nodes with K labels each, O(L K (K + n_bins)) with bins of durations, O(L K) for
     ``pairwise="potts"`` and ``"contrast"``, O(K) for the K labels of a row, or O(2^K) if their
-    edges have cycles (1.5 ms for 18 labels). The sums use the threads of the estimator. Estimating
-    the temperature takes about 20 passes over the held-out samples.
+    edges have cycles (about 1 ms for 18 labels). The sums use the threads of the estimator.
+    Estimating the temperature takes about 20 passes over the held-out samples.
 
     Approximate probabilities take into account only the best labeling with each label of a node,
     not the sum over all such labelings. They do not define probabilities of whole labelings. Their
