@@ -3,7 +3,7 @@
 How many projections are needed to reconstruct an image? (discrete_tomography)
 ==============================================================================
 
-The input is the sums of an image with three grey levels (a simplified Shepp-Logan phantom) along
+The input is the sums of an image with three gray levels (a simplified Shepp-Logan phantom) along
 parallel rays. From two, four and six directions, we reconstruct an image with these sums in which
 neighboring pixels differ little. The lower bound is a bound on the smallest possible difference. If
 no image with all of the sums is found, the result is the closest image found.
@@ -14,7 +14,7 @@ import numpy as np
 
 from sstruct.inference import discrete_tomography, projection_rays
 
-# Ellipses: center, semi-axes, angle in degrees, grey level. Later ones cover earlier ones.
+# Ellipses: center, semi-axes, angle in degrees, gray level. Later ones cover earlier ones.
 ellipses = [
     (0.0, 0.0, 0.7, 0.9, 0, 2),
     (0.0, 0.0, 0.6, 0.8, 0, 1),

@@ -136,7 +136,7 @@ plt.show()
 # change. In the lower panel, the scores of the grid are close to the
 # curve of the path, since both are within a tolerance of the same
 # optimum. Over a wide range, the score varies less with ``lam`` than
-# between folds (grey). The best value is then largely determined by
+# between folds (gray). The best value is then largely determined by
 # chance, and the default and the "one-se" rule are equally good.
 #
 # See :doc:`/explanation/certificate` and :doc:`/explanation/path` for the

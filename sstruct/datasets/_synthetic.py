@@ -305,7 +305,7 @@ def make_grids(
     noise = _as_size("noise", noise)
 
     rng = random_of(random_state)
-    colours = rng.standard_normal((n_labels, n_features))
+    colors = rng.standard_normal((n_labels, n_features))
     rows, columns = np.ogrid[: shape[0], : shape[1]]
     y = np.zeros((n_samples, *shape), dtype=np.intp)
     for labels in y:
@@ -318,7 +318,7 @@ def make_grids(
             else:
                 inside = np.maximum(np.abs(down), np.abs(across)) <= 1
             labels[inside] = rng.randint(n_labels)
-    return colours[y] + noise * rng.standard_normal((*y.shape, n_features)), y
+    return colors[y] + noise * rng.standard_normal((*y.shape, n_features)), y
 
 
 def make_multilabel_pairwise(
