@@ -71,10 +71,10 @@ class AlignmentSSVM(BaseSSVM):
     lam : float or "auto", default="auto"
         Regularization strength, positive. All weights are regularized, including intercepts.
         ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
-        of nodes per sample, and V the sum of the variances of node features; features on a much
-        larger scale than the others have less influence on V. The value is divided by the mean cost
-        of a wrong node, which is 1 / m with ``loss="hamming"``. Many papers use ``lam=1 / n``. C of
-        LIBLINEAR is ``1 / (lam * n)``.
+        of rows per sample, and V the sum of the variances of the features of pairs, including
+        indicators of pairs of symbols; features on a much larger scale than the others have less
+        influence on V. With ``loss="hamming"``, the value is multiplied by m. Many papers use
+        ``lam=1 / n``.
     loss : {"hamming-count", "hamming"}, default="hamming-count"
         Cost of a wrong alignment: the number of rows that have another column than the true one (or
         only one of the two is unaligned); or the fraction of these rows.

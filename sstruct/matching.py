@@ -61,10 +61,9 @@ class MatchingSSVM(BaseSSVM):
     lam : float or "auto", default="auto"
         Regularization strength, positive. All weights are regularized, including intercepts.
         ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
-        of nodes per sample, and V the sum of the variances of node features; features on a much
-        larger scale than the others have less influence on V. The value is divided by the mean cost
-        of a wrong node, which is 1 / m with ``loss="hamming"``. Many papers use ``lam=1 / n``. C of
-        LIBLINEAR is ``1 / (lam * n)``.
+        of rows per sample, and V the sum of the variances of the features of pairs; features on a
+        much larger scale than the others have less influence on V. With ``loss="hamming"``, the
+        value is multiplied by m. Many papers use ``lam=1 / n``.
     loss : {"hamming-count", "hamming"}, default="hamming-count"
         Cost of wrong matches: the number of rows that have another column than the true one (or
         only one of the two is unmatched); or the fraction of these rows.

@@ -62,11 +62,10 @@ class TreeSSVM(BaseSSVM):
     lam : float or "auto", default="auto"
         Regularization strength, positive. All weights are regularized, including intercepts.
         ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
-        of nodes per sample, and V the sum of the variances of node features; features on a much
-        larger scale than the others have less influence on V. The value is divided by the mean cost
-        of a wrong node, which is 1 / m with ``loss="hamming"``. Many papers use ``lam=1 / n``. C of
-        LIBLINEAR is ``1 / (lam * n)``.
-        With slack rescaling, ``"auto"`` is multiplied by this cost instead.
+        of annotated parts per sample, and V the sum of the variances of the features of states;
+        features on a much larger scale than the others have less influence on V. Unless
+        ``loss="hamming-count"``, the value is multiplied by m, or divided by m with slack
+        rescaling. Many papers use ``lam=1 / n``.
     loss : {"distance", "hamming", "hamming-count"}, default="distance"
         Cost of wrong states. ``"distance"``: mean over annotated parts of
         min(1, squared distance from the true position / scale^2), independent of the type;

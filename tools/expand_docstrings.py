@@ -68,10 +68,11 @@ OWN = {
     ("multiclass.py", "MulticlassSSVM"): (
         *("fit_intercept", "classes", "class_weight", "n_jobs", "coef_"),
     ),
-    ("tree.py", "TreeSSVM"): ("fit_intercept", "bounds", "coef_", "n_features_in_"),
-    ("matching.py", "MatchingSSVM"): ("fit_intercept", "n_jobs", "coef_", "n_features_in_"),
+    ("tree.py", "TreeSSVM"): ("fit_intercept", "lam", "bounds", "coef_", "n_features_in_"),
+    ("matching.py", "MatchingSSVM"): ("fit_intercept", "lam", "n_jobs", "coef_", "n_features_in_"),
     ("alignment.py", "AlignmentSSVM"): (
-        *("fit_intercept", "bounds", "n_jobs", "w_", "coef_", "intercept_", "n_features_in_"),
+        *("fit_intercept", "lam", "bounds", "n_jobs"),
+        *("w_", "coef_", "intercept_", "n_features_in_"),
     ),
     ("dependency.py", "DependencySSVM"): (
         *("ignore_label", "lam", "warm_start", "coef_", "n_features_in_", "classes_"),
