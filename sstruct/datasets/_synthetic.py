@@ -310,9 +310,9 @@ def make_grids(
     y = np.zeros((n_samples, *shape), dtype=np.intp)
     for labels in y:
         for _ in range(n_shapes):
-            centre = rng.uniform(size=2) * shape
+            center = rng.uniform(size=2) * shape
             radius = rng.uniform(0.1, 0.35, size=2) * min(shape)
-            down, across = (rows - centre[0]) / radius[0], (columns - centre[1]) / radius[1]
+            down, across = (rows - center[0]) / radius[0], (columns - center[1]) / radius[1]
             if rng.randint(2):
                 inside = down**2 + across**2 <= 1
             else:
