@@ -180,6 +180,16 @@ class Slack:
     """
 
 
+class PairwiseScale:
+    """Texts of estimators with `pairwise_scale`, appended to the texts with the same names.
+
+    Parameters
+    ----------
+    lam : added
+        With ``pairwise_scale="auto"``, V / n replaces the first formula, see `pairwise_scale`.
+    """
+
+
 class Chains:
     """Texts of ``ChainSSVM``, appended to the texts with the same names above.
 

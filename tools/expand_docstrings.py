@@ -29,6 +29,7 @@ from docstring_texts import (
     Held,
     LabelSets,
     Metrics,
+    PairwiseScale,
     Slack,
     Solvers,
 )
@@ -40,8 +41,8 @@ PLACE = re.compile(r"^<(\w+)>\n", re.MULTILINE)
 
 # For each file and class or function: the shared texts (later ones take precedence), and additions.
 TARGETS = {
-    ("chain.py", "ChainSSVM"): ([Common], [Classes, Slack, Chains]),
-    ("segmentation.py", "SegmentSSVM"): ([Common], [Classes, Slack]),
+    ("chain.py", "ChainSSVM"): ([Common], [Classes, Slack, PairwiseScale, Chains]),
+    ("segmentation.py", "SegmentSSVM"): ([Common], [Classes, Slack, PairwiseScale]),
     ("change_points.py", "ChangePointSSVM"): ([Common], []),
     ("multilabel.py", "MultilabelSSVM"): ([Common], [Classes, Slack, LabelSets]),
     ("multiclass.py", "MulticlassSSVM"): ([Common], [Classes, Slack]),
