@@ -89,7 +89,7 @@ def bioes_transitions(before: Any, after: Any) -> bool:
 
 
 def bio_kinds(before: Any, after: Any) -> str | None:
-    """Return the kind of a transition between labels of chunks, for ``transitions`` of ChainSSVM.
+    """Return the kind of a transition between labels of chunks, for groups of ``transitions``.
 
     Transitions of a kind share a weight for all types of chunks. Labels are ``"O"`` outside of
     chunks. The nodes of a chunk have the labels B, I, I, ... (BIO); or B, I, I, ..., E, or S if it
