@@ -231,7 +231,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         fit = Fit(structure, training, online=True)
         if model is not None:
             check_same_model(model, training)
-            # Parts without feature names keep the names of the first part.
+            # Calls without feature names keep the names of earlier calls.
             names = model.get("feature_names_in_")
             training.attributes |= {} if names is None else {"feature_names_in_": names}
             fit.setup.warm = model._steps
@@ -294,12 +294,12 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         """Update the weights with new samples, one step per sample in the given order.
 
         Available for ``solver="perceptron"``, ``"pa"`` and ``"ssg"``. The first call starts at
-        w = 0. Later calls, and calls after ``fit``, continue from the previous one. Splitting the
-        samples into several calls gives exactly the weights of a single call. ``w_`` is the average
-        over all steps so far, for ``"ssg"`` weighted by the numbers of the steps, and there is no
-        certificate: ``objective_`` and the dual attributes are NaN. ``fit`` with ``"ssg"``
-        evaluates the objective and returns the last weights instead of the average if they are
-        better, so its ``w_`` may differ.
+        w = 0, or at the prior. Later calls, and calls after ``fit``, continue from the previous
+        one. Splitting the samples into several calls gives exactly the weights of a single call.
+        ``w_`` is the average over all steps so far, for ``"ssg"`` weighted by the numbers of the
+        steps, and there is no certificate: ``objective_`` and the dual attributes are NaN. ``fit``
+        with ``"ssg"`` evaluates the objective and returns the last weights instead of the average
+        if they are better, so its ``w_`` may differ.
 
         Parameters
         ----------
@@ -376,7 +376,12 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
                 :class:`MultilabelSSVM` with ``pairwise="full"`` also has the value of each label.
             group
                 The number of the group of transitions in ``transition_groups_``, if
-                :class:`ChainSSVM` has groups; label and next_label are then missing.
+                :class:`ChainSSVM` or :class:`SegmentSSVM` has groups; label and next_label are
+                missing in these rows.
+            duration, segment_feature, cost, sequence, first or second
+                The smallest duration of a bin and the index of a feature of segments
+                (:class:`SegmentSSVM`); the cost (:class:`ChangePointSSVM`, also with duration); the
+                sequence of a gap and the two symbols of a pair (:class:`AlignmentSSVM`).
             feature
                 Name of the feature of the node or edge.
             weight

@@ -63,7 +63,7 @@ def working_sets_agree(state):
     planes = [name for name in WARM if name.startswith("plane_")]
     missing = [name for name in planes if warm.get(name) is None]
     if 0 < len(missing) < len(planes):
-        raise Unexpected(f"_warm_state[{missing[0]!r}]", "missing", "an entry like other planes")
+        raise Unexpected(f"_warm_state[{missing[0]!r}]", "missing", "an array, like other planes")
     counts = [("size", "alpha")] + [("plane_size", "plane_value")] * (not missing)
     for name, counted in counts:
         size, n = warm[name], len(warm[counted])

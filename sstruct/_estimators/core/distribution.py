@@ -11,7 +11,7 @@ from sstruct._problems.core._sums import sum_blocks
 
 @dataclass(frozen=True)
 class ObservedLabels:
-    """Labels passed to a calibrated model.
+    """Known labels of samples, for the calibration of probabilities and conformal prediction.
 
     Attributes
     ----------

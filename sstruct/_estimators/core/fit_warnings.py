@@ -79,7 +79,7 @@ def fit_warnings(structure, solution, training):
             found.append((constant, UserWarning))
     if solution.status is Status.STALLED and inference.quality is Quality.BOUNDED:
         text = (
-            f"{stopped}, before tol={float(structure.tol):g}: the search finds nothing that would "
+            f"{stopped}, before tol={float(structure.tol):g}: no labeling was found that would "
             "reduce it. The optimum lies between dual_objective_ and objective_."
         )
         found.append((text, ConvergenceWarning))

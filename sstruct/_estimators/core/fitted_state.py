@@ -101,7 +101,7 @@ class Number(Field):
         kinds = int | np.integer if self.whole else int | float | np.integer | np.floating
         right = isinstance(value, kinds) and not isinstance(value, bool)
         if right and not self.any_float:
-            # Fails for integers that do not fit a double, such as 10**400.
+            # Unless `whole`, integers that do not fit a double, such as 10**400, are invalid.
             largest = math.inf if self.whole else sys.float_info.max
             right = self.least <= value <= self.most and abs(value) <= largest
             right = right and (value > 0 or not self.positive)
@@ -243,7 +243,7 @@ class ListOf(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class DictOf(Field):
-    """A dict with some known keys; its letters are local. Other keys are not validated."""
+    """A dict with some known keys; others are not validated. Sizes that it defines are local."""
 
     of: dict
 
@@ -303,7 +303,7 @@ def check_array(value, name, expected):
 
 
 def check_shape(value, name, shape, sizes):
-    """Raise unless an array has a shape; the first use of a letter defines its size."""
+    """Raise Unexpected unless an array has a shape; the first use of a letter defines its size."""
     if shape is None:
         return
     named = ", ".join(f"{part} = {sizes[part]}" if part in sizes else f"{part}" for part in shape)
@@ -442,7 +442,7 @@ class CheckedState(DocumentationLink, metaclass=ListedType):
         return unpack_state(state)
 
     def _is_fitted(self):
-        """Whether any fitted attribute is set that is not optional."""
+        """Whether any required fitted attribute is set."""
         state = self.__dict__
         for name, each in self._fitted_state.fields.items():
             if name in state and not each.optional:
@@ -472,7 +472,7 @@ class CheckedState(DocumentationLink, metaclass=ListedType):
             return self
         snapshot = self._snapshot()
         if isinstance(self, BaseEstimator):
-            check_parameters(snapshot)  # a file may lack the state
+            check_parameters(snapshot)  # in a file, the object may have no state
             if not snapshot._is_fitted():
                 check_is_fitted(snapshot)
         self._check_state(snapshot.__dict__)
@@ -490,7 +490,7 @@ class CheckedState(DocumentationLink, metaclass=ListedType):
     def _check_state(self, state=None):
         """Validate the fitted attributes, unless they are unchanged since the last validation.
 
-        Return a dict for values that depend on nothing else, which is empty after a validation.
+        Return a cache for values computed from the attributes, which is empty after a validation.
         """
         state = self.__dict__ if state is None else state
         now = [*map(state.get, self._fitted_state.compared)]
@@ -513,7 +513,8 @@ def of_format(owner, state, expected):
     if type(version) is not int or version != expected:
         raise ValueError(
             f"this {type(owner).__name__} was pickled in format {reprlib.repr(version)}; this "
-            f"version of sstruct reads format {expected}"
+            f"version of sstruct reads format {expected}; fit it again, or load it with the "
+            "version that pickled it"
         )
     return {name: value for name, value in state.items() if name != "_sstruct_format"}
 

@@ -130,9 +130,9 @@ def lam_from_scale(scale, slack=False, pairwise_scale=1.0, proportional=False):
     for the spread V of the features (`feature_spread`), m nodes per sample or window on average,
     the total weight n of the samples, and the average cost c of a wrong node, which is 1 for
     ``"hamming-count"``. Scaling features by t scales lam by t^2; scaling costs by t scales lam by
-    1/t. Neither changes predictions (except through the regularized bias), nor does dividing losses
-    by the number of nodes (for samples of equal size). With pairwise features in proportion to node
-    features,
+    1/t. Neither changes predictions (except through the bias and pairwise features, whose size does
+    not change), nor does dividing losses by the number of nodes (for samples of equal size). With
+    pairwise features in proportion to node features,
 
     .. math:: \lambda = \frac{V}{n\, c} \min\left(1, \frac{7.5}{b^{1/3}}\right)
 
@@ -227,7 +227,7 @@ def _spread(moments, bias):
     """`feature_spread` from the moments of the features; bias: the square of its feature."""
     with np.errstate(over="ignore", invalid="ignore"):
         total, present, mean, squares = moments
-        if total == 0:  # all samples are without pairs
+        if total == 0:  # there are no rows, as in matchings without pairs
             return LEAST_BESIDE_BIAS * bias
         share, variance = present / total, squares / total
         if not np.isfinite(variance + mean**2).all():
@@ -278,7 +278,7 @@ def _sums(rows, weight, total):
     """Return, for each feature, the weight of its nonzero rows, mean and squared deviations."""
     if not sparse.issparse(rows):
         rows = rows.astype(np.float64)
-        # Sums without temporary arrays; unlike products of BLAS, independent of its threads.
+        # Unlike products of BLAS, these sums do not depend on the number of threads.
         if rows.all():
             here = np.full(rows.shape[1], total)
         else:

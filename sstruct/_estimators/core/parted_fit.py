@@ -118,7 +118,7 @@ class PartOfFit:
         Raises
         ------
         ValueError
-            If the packed data do not have the digest of the first time.
+            If the digest of the packed data is not `digest`, their digest when `pack` was called.
         """
         if self.digest != digest:
             raise changed(self.number, f"found digest {self.digest}, expected {digest}")
@@ -256,8 +256,8 @@ def as_partitions(structure, samples, validation):
     """Return the Samples of a fit, and whether they are in partitions.
 
     In a task of the cluster, which cannot wait for other tasks, partitions are fetched for a fit in
-    this process. Samples in this process are split into k partitions under ``parallel_config(
-    backend="dask", n_jobs=k)``.
+    this process. Under ``parallel_config(backend="dask", n_jobs=k)``, samples in this process are
+    split into k partitions if their form and all parameters allow it.
     """
     if is_partitioned(samples.X):
         if not in_task():

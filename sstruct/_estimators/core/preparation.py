@@ -146,7 +146,7 @@ def resolve_lam_and_scale(structure, total_weight, scale=None, model=None):
     total_weight : float
         Sum of the weights of all samples.
     scale : callable or None
-        Returns the Scale of the samples, required for "auto".
+        Returns the Scale of the samples, for "auto". If None, ``lam="auto"`` is 1 / total_weight.
     model : FittedModel or None
         As in `prepare_training`.
     """

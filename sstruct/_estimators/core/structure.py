@@ -89,7 +89,8 @@ class Structure:
     scaling = "PerNode({})"
     # Description of X with one sample; see ExpectedInput.
     one_sample = None
-    # Whether fits accept partitions on a cluster. Others send tasks to the cluster themselves.
+    # Whether `parted_training` supports the structure. CustomStructure accepts partitions, too, but
+    # sends its tasks to the cluster itself.
     fits_partitions = False
     # Whether partitions are arrays of rows instead of lists.
     samples_are_rows = False
@@ -405,8 +406,8 @@ class Windowed:
         return super().describe({"whole_objective_": None} | attributes)
 
 
-def weighted_accuracy(right, weights):
-    """Return the weighted accuracy, given which labels are correct."""
+def weighted_accuracy(correct, weights):
+    """Return the weighted mean of `correct`: 1 or 0 for each label, or scores of partitions."""
     if not weights.any():
         raise NoNodesError("y has no labeled node in any sample with positive weight")
-    return float(np.average(right, weights=weights))
+    return float(np.average(correct, weights=weights))

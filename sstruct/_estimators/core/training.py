@@ -37,7 +37,7 @@ class Samples(NamedTuple):
         return not (self.X is None and self.y is None and self.sample_weight is None)
 
     def fingerprint(self):
-        """Return a hash of everything that a score depends on."""
+        """Return a hash of the samples."""
         return joblib.hash(tuple(self))
 
 

@@ -55,9 +55,9 @@ def weight_frame(layout, w, values):
     w : ndarray of shape (n_weights,)
         The padded weight vector.
     values : dict
-        For each axis of the layout, the values along it, whose column has the name of the axis; or
-        a dict of such columns. Columns are in this order, "feature" last; they are missing in the
-        rows of tables without such an axis.
+        For each axis of the layout, the values along it, for a column with the name of the axis, or
+        a dict of columns. Columns are in this order, with "feature" last. Values are missing in the
+        rows of tables without the axis.
 
     Raises
     ------

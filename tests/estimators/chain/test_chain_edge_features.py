@@ -86,7 +86,7 @@ def test_every_solver(chains, solver):
     assert best.objective_ * (1 - 1e-7) <= model.objective_ <= best.objective_ * 1.01
 
 
-@pytest.mark.filterwarnings("ignore:.*the search finds nothing")
+@pytest.mark.filterwarnings("ignore:.*no labeling was found")
 @pytest.mark.parametrize("search", ["auto", "bisecting", "binary"])
 def test_slack_rescaling(chains, search):
     # Its objective by enumeration: max_y L(y) (1 - <w, psi(y)>).

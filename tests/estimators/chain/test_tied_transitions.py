@@ -234,7 +234,7 @@ def test_a_scale_of_pairwise_features_is_that_of_node_features(tiny_chains):
     assert (auto.lam_, auto.pairwise_scale_) == (plain.lam_, plain.pairwise_scale_)
 
 
-@pytest.mark.filterwarnings("ignore:.*the search finds nothing")
+@pytest.mark.filterwarnings("ignore:.*no labeling was found")
 @pytest.mark.parametrize("search", ["auto", "bisecting"])
 def test_slack_rescaling(tiny_chains, search):
     X, y = tiny_chains

@@ -86,7 +86,7 @@ def test_optimum_of_trees(rng, search):
     model.set_params(**TIGHT)
     if search == "bisecting":
         model.set_params(tol=1e-6)
-        with pytest.warns(ConvergenceWarning, match="the search finds nothing"):
+        with pytest.warns(ConvergenceWarning, match="no labeling was found"):
             model.fit(X, y)
     else:
         model.fit(X, y)

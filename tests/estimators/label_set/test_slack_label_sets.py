@@ -249,5 +249,5 @@ def test_parameters_are_checked(rng):
         with pytest.raises(ValueError, match=message):
             model.fit(X, Y)
         assert not hasattr(model, "status_")
-    with pytest.warns(ConvergenceWarning, match="the search finds nothing"):
+    with pytest.warns(ConvergenceWarning, match="no labeling was found"):
         MultilabelSSVM(lam=1e-3, search="bisecting", tol=1e-6, **SLACK).fit(X, Y)
