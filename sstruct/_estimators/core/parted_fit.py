@@ -166,6 +166,52 @@ def parted_training(structure, samples, validation):
     partitions = Partitions.of(samples.X, samples.y, structure.samples_are_rows)
     sources, weights = partitions.of_weight(samples.sample_weight, structure.rejects_lengths)
     structure = with_prior(structure)
+    parts, facts, ends, empty = _packed_parts(structure, partitions.client, sources, weights)
+    total = sum(fact["total_weight"] for fact in facts)
+    lam, scale = resolve_lam_and_scale(
+        structure, total, lambda: joined([fact["scale"] for fact in facts])
+    )
+    shares = [(total, scale, fact["data_digest"]) for fact in facts]
+    for fact, norms in zip(facts, parts.begin("share", shares)):
+        fact["norms"] = norms
+    problem = PartitionedBlocks(parts, facts)
+    training = Training(
+        problem,
+        np.concatenate([fact["sample_weight"] for fact in facts]),
+        total,
+        None,
+        _data_of(facts, ends, problem.ends),
+        max((fact["inference"] for fact in facts), key=lambda f: list(Quality).index(f.quality)),
+        facts[0]["attributes"],
+        empty=empty,
+        data_warnings=tuple(set.intersection(*(set(fact["data_warnings"]) for fact in facts))),
+        bounds=facts[0]["bounds"],
+    )
+    training.prior = prior_weights(structure, training)
+    training.set_lam_and_scale(lam, scale)
+    return training
+
+
+def _packed_parts(structure, client, sources, weights):
+    """Pack the samples of all partitions on their workers, and leave out unlabeled partitions.
+
+    Parameters
+    ----------
+    structure : Structure
+    client : distributed.Client
+    sources, weights : result of ``Partitions.of_weight``
+
+    Returns
+    -------
+    parts : DaskPartitions
+        A PartOfFit for each partition with a labeled node.
+    facts : list of dict
+        Results of their method `pack`.
+    ends : ndarray of int of shape (n_parts,)
+        Cumulative numbers of samples of positive weight at the ends of these partitions.
+    empty : ndarray of int
+        Indices of all samples without nodes.
+    """
     local = structure.with_parameters(
         prior=None,  # only the caller needs it
         # The same in all partitions, since it may control the search for labelings.
@@ -174,7 +220,7 @@ def parted_training(structure, samples, validation):
         solver=structure.chosen_solver.name,
     )
     parts = DaskPartitions(
-        partitions.client,
+        client,
         PartOfFit,
         [
             (part, (local, part.chosen, weights[part.rows], part.n_samples, part.number))
@@ -199,31 +245,9 @@ def parted_training(structure, samples, validation):
         unlabeled = [error for error in facts if str(error) != NO_NODES]
         raise (unlabeled or facts)[0]
     parts.keep_only(kept)
-    facts, sources, ends = [facts[k] for k in kept], [sources[k] for k in kept], ends[kept]
-    _check_agree(facts, [part.number for part in sources])
-    total = sum(fact["total_weight"] for fact in facts)
-    lam, scale = resolve_lam_and_scale(
-        structure, total, lambda: joined([fact["scale"] for fact in facts])
-    )
-    shares = [(total, scale, fact["data_digest"]) for fact in facts]
-    for fact, norms in zip(facts, parts.begin("share", shares)):
-        fact["norms"] = norms
-    problem = PartitionedBlocks(parts, facts)
-    training = Training(
-        problem,
-        np.concatenate([fact["sample_weight"] for fact in facts]),
-        total,
-        None,
-        _data_of(facts, ends, problem.ends),
-        max((fact["inference"] for fact in facts), key=lambda f: list(Quality).index(f.quality)),
-        facts[0]["attributes"],
-        empty=np.concatenate(empty),
-        data_warnings=tuple(set.intersection(*(set(fact["data_warnings"]) for fact in facts))),
-        bounds=facts[0]["bounds"],
-    )
-    training.prior = prior_weights(structure, training)
-    training.set_lam_and_scale(lam, scale)
-    return training
+    facts = [facts[k] for k in kept]
+    _check_agree(facts, [sources[k].number for k in kept])
+    return parts, facts, ends[kept], np.concatenate(empty)
 
 
 def _is_left_out(fact):
