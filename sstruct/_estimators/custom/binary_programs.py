@@ -86,7 +86,7 @@ class BinaryProgram:
             raise ValueError(f"costs must have shape ({n},), found {costs.shape}")
         if (costs < 0).any():
             j = int(np.argmax(costs < 0))
-            raise ValueError(f"costs must be at least 0, found {costs[j]} at {j}")
+            raise ValueError(f"costs must be at least 0, found {costs[j]} at index {j}")
         given = self.constraints
         if isinstance(given, LinearConstraint):
             given = [given]

@@ -44,7 +44,7 @@ class CustomStructure(Structure):
         samples = oracle.samples(X, y if completion is None else completion.codes)
         weights = check_weights(sample_weight, len(samples))
         if not weights.any():
-            raise ValueError("all samples have weight 0")
+            raise ValueError("all samples have weight 0, expected at least one positive weight")
         options = CallOptions(
             n_jobs=self.n_jobs,
             batch_size=(
@@ -102,7 +102,7 @@ class CustomStructure(Structure):
     def truth(self, model, samples, y, sample_weight):
         truths = some_samples(y, "y")
         if len(samples) != len(truths):
-            raise ValueError(f"X has {len(samples)} samples and y has {len(truths)}")
+            raise ValueError(f"X has {len(samples)} samples but y has {len(truths)}")
         return truths, check_weights(sample_weight, len(truths))
 
     def score(self, model, samples, truth):

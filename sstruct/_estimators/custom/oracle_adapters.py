@@ -22,7 +22,7 @@ from sstruct._problems.custom.oracle_calls import (
     valid_loss,
 )
 
-# Default work of an oracle call, in multiply-adds: about a millisecond.
+# Default time of an oracle call in nanoseconds.
 WORK = 1e6
 # Maximum number of blocks decoded before a fit to identify a compiled oracle by its results.
 PROBES = 4
@@ -78,7 +78,10 @@ class OracleAdapter:
             if not callable(getattr(oracle, name, None)):
                 raise TypeError(f"oracle has no method {name!r}: {type(oracle).__name__}")
         if len({callable(getattr(oracle, name, None)) for name in FORMS}) == 2:
-            raise TypeError("oracle must have both encode and decode, or neither of them")
+            found = next(name for name in FORMS if callable(getattr(oracle, name, None)))
+            raise TypeError(
+                f"oracle must have both encode and decode, or neither of them; found only {found}"
+            )
         check_number("work of the oracle", getattr(oracle, "work", WORK), above=0)
 
     def _names(self):
@@ -156,7 +159,10 @@ class CompiledOracleAdapter(OracleAdapter):
 
     def samples(self, X, y):
         if is_partitioned(X):
-            raise TypeError("partitions on a cluster are supported only for oracles in Python")
+            raise TypeError(
+                "partitions on a cluster are supported only for oracles in Python, found "
+                f"{type(self.oracle).__name__}; pass X and y as lists"
+            )
         return OracleSamples(X, y)
 
     def problem(self, samples, weights, options):
@@ -167,7 +173,10 @@ class CompiledOracleAdapter(OracleAdapter):
                 f"{name}.problem returned {type(problem).__name__}, expected a BlockProblem"
             )
         if problem.n_blocks != len(X):
-            raise ValueError(f"{name}.problem has {problem.n_blocks} blocks for {len(X)} samples")
+            raise ValueError(
+                f"{name}.problem has {problem.n_blocks} blocks for {len(X)} samples, expected one "
+                "for each sample"
+            )
         for size in ("n_weights", "max_code_size", "batch_size"):
             if getattr(problem, size) < 1:
                 raise ValueError(
@@ -219,7 +228,7 @@ class CompiledOracleAdapter(OracleAdapter):
         if len(found) != len(samples):
             raise ValueError(
                 f"{type(self.oracle).__name__}.predict returned {len(found)} labelings for "
-                f"{len(samples)} samples"
+                f"{len(samples)} samples, expected one for each sample"
             )
         return found
 

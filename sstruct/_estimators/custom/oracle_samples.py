@@ -40,7 +40,7 @@ class OracleSamples:
             )
         self.X, self.y = some_samples(X, "X"), some_samples(y, "y")
         if len(self.X) != len(self.y):
-            raise ValueError(f"X has {len(self.X)} samples and y has {len(self.y)}")
+            raise ValueError(f"X has {len(self.X)} samples but y has {len(self.y)}")
 
     def __len__(self):
         return len(self.X)

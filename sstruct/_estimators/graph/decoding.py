@@ -44,7 +44,10 @@ def decoding_method(model, graphs, n_labels, samples=None):
 
 
 def check_size(graphs, n_labels, samples, constraints=None):
-    """Raise if a graph is too large for branch and bound; constraints: of the graphs, or None."""
+    """Raise ValueError if a graph is too large for branch and bound.
+
+    constraints : GraphConstraints or None
+    """
     entries = graphs.n_edges.astype(np.float64) * n_labels**2
     if constraints is not None:
         entries += constraints.n_entries()
@@ -62,7 +65,7 @@ def check_size(graphs, n_labels, samples, constraints=None):
 
 
 def described_inference(method, pairwise, graphs, constrained=False):
-    """Return the Inference of a decoder, given its name; constrained: whether labels are."""
+    """Return the Inference of a decoder, given its name and whether labels are constrained."""
     if not graphs.n_edges.any() and not constrained:
         return Inference("node by node")
     if method == "expansion":

@@ -110,7 +110,7 @@ class GraphStructure(NodeStructure):
         if explicit is not problem:
             if self.warm_start or self.solver_option("checkpoint") is not None:
                 explicit.keep_labelings()
-            # Planes contain indices of weights and losses, which a warm start requires unchanged.
+            # Planes contain losses, and indices of weights; a warm start requires the same ones.
             common += [np.array(problem.n_weights)]
         inference = described_inference(method, pairwise[0], data.whole_graphs)
         return Training(

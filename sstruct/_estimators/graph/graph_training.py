@@ -33,7 +33,7 @@ class Graphs(GraphRanges):
     edge_names : list of str or None
         Names of the columns of `edge_features`.
     label_counts : ndarray of shape (n_nodes,) or None
-        Each node can have only this number of labels, the first ones. None if all are allowed.
+        Number of labels that are allowed at each node: the first ones. None if all are allowed.
     """
 
     nodes: Nodes
@@ -247,7 +247,8 @@ class LabeledGraphs:
             if self.class_scores is not None:
                 self.class_scores = np.repeat(self.class_scores, completion.n_states)
         elif not used.all() and self._reads_edges(structure):
-            # Completed nodes connect known ones; otherwise no edge would cross a void border.
+            # Completed nodes connect known ones; otherwise no edge would cross an unlabeled border
+            # between two regions.
             known, node_weight = np.where(used, codes, -1), node_weight * used
             codes = nearest_labels(graphs, known, len(self.classes))
             used = codes >= 0

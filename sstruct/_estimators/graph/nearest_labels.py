@@ -3,9 +3,9 @@
 import numpy as np
 
 # Maximum distance in edges. At larger distances, the nearest known label is unreliable: regions
-# grown from single marks would not meet at the borders of objects. Void borders of VOC are 5 pixels
-# wide. Compared with ignoring unknown pixels, a distance of 5 gains 6 to 11 points of accuracy with
-# void borders (benchmarks/void_labels.py).
+# grown from single marks would not meet at the borders of objects. The unlabeled ("void") borders
+# of objects in PASCAL VOC are 5 pixels wide. With such borders, a distance of 5 gains 6 to 11
+# points of accuracy, compared with ignoring unknown pixels (benchmarks/void_labels.py).
 MOST_EDGES = 5
 # A graph is not completed if more than this fraction of its unknown nodes is farther away: with
 # single marks, completing their surroundings loses 3 to 6 points.

@@ -291,7 +291,8 @@ def _check_distinct_edges(edges, first, i):
     if len(loops):
         raise ValueError(
             f"X[{i}] has a self-loop at {name(edges[loops[0], 0])}, expected edges between "
-            "different nodes; use edges[edges[:, 0] != edges[:, 1]], and these edge features"
+            "different nodes; use edges[edges[:, 0] != edges[:, 1]], and the same rows of the "
+            "edge features"
         )
     _, at, count = np.unique(np.sort(edges, axis=1), axis=0, return_index=True, return_counts=True)
     if (count > 1).any():

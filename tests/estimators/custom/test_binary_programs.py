@@ -228,7 +228,7 @@ FREE = np.eye(3)
     ((np.ones(3),), ValueError, r"features must have shape .*found \(3,\)"),
     ((np.ones((0, 2)),), ValueError, r"features must have shape .*found \(0, 2\)"),
     ((FREE, (), [1, 1]), ValueError, r"costs must have shape \(3,\), found \(2,\)"),
-    ((FREE, (), [1, -1, 1]), ValueError, "costs must be at least 0, found -1.0 at 1"),
+    ((FREE, (), [1, -1, 1]), ValueError, "costs must be at least 0, found -1.0 at index 1"),
     ((FREE, [1]), TypeError, r"constraints\[0\] must be a scipy.optimize.LinearConstraint"),
     ((FREE, LinearConstraint([[1, 1]])), ValueError, r"constraints\[0\].A must have 3 columns"),
     ((FREE, LinearConstraint(np.full((1, 3), np.inf))), ValueError, r"constraints\[0\].A has inf"),

@@ -320,7 +320,7 @@ def test_callbacks_see_passes_and_stop_a_fit(rng):
         ({"X": "abc"}, "X must be a list with one item per sample, found str"),
         ({"X": {0: 1}}, "found dict"),
         ({"X": iter([1])}, "found list_iterator"),
-        ({"y": [0]}, "X has 3 samples and y has 1"),
+        ({"y": [0]}, "X has 3 samples but y has 1"),
         ({"sample_weight": [0, 0, 0]}, "weight"),
         ({"sample_weight": [1, -1, 1]}, "sample_weight"),
         ({"bounds": [[0], [1]]}, r"bounds of shape \(2, 1\), expected \(2, 4\)"),
