@@ -37,8 +37,8 @@ MOST_SYMBOLS = 2**14
 def symbol_pairs(n_symbols, symmetric):
     """Return the index of the weight of each pair of symbols, and the number of weights.
 
-    An array (S + 1, S + 1). The last row and column, also -1, are unknown symbols, whose index is
-    the number of weights.
+    An array (S + 1, S + 1). The last row and column, selected by the code -1, are for unknown
+    symbols; their index is the number of weights.
     """
     S = n_symbols
     if S > MOST_SYMBOLS:

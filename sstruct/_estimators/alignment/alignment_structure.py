@@ -86,7 +86,7 @@ class AlignmentStructure(MatchingStructure):
     def _prepared(self, packed, used):
         if not packed.has_symbols or packed.symbols is not None:
             return packed
-        # The weights of a prior, a model, determine the symbols.
+        # If the prior is a model, its weights determine the symbols.
         prior = getattr(self.prior, "model", None)
         symbols = None if prior is None else prior.get("symbols_")
         return packed.encoded(packed.distinct_symbols(used) if symbols is None else symbols)

@@ -51,7 +51,7 @@ class ChainStructure(Windowed, NodeStructure):
     searches = ("auto", "bisecting", "binary")
     one_sample = "sequences: one sequence is a list of one array, [X]"
     fits_partitions = rejects_lengths = has_distribution = has_spans = True
-    # Whether spans are those of labels in a scheme, such as BIO, or the segments of the model.
+    # Whether spans are the segments of the model, not spans of labels in a scheme such as BIO.
     spans_are_segments = False
     # The class of the training data, and the name of the decoder.
     labeled, decoder = LabeledChains, "viterbi"
@@ -138,7 +138,7 @@ class ChainStructure(Windowed, NodeStructure):
     def _supports_gdmm(self, problem):
         unsupported = any(self.solvers["gdmm"].unsupported(self.parameters))
         unsupported |= isinstance(problem, EdgeFeatureChainProblem) or problem.tied
-        # With a mask, its certificates would require Viterbi decoding.
+        # With a mask, certificates of GDMM would require Viterbi decoding.
         return not unsupported and self.transition_mask is None and self.has_transitions
 
     def _data_warnings(self, nodes):
@@ -328,7 +328,7 @@ def transition_weights(model):
 
 
 def has_many_labels(n_labels, rows):
-    """Return whether GDMM is faster than MP-BCFW, given the features of the nodes."""
+    """Return whether "auto" uses GDMM for this number of labels and these features of the nodes."""
     all_stored = not sparse.issparse(rows) or rows.nnz >= rows.shape[0] * rows.shape[1]
     return n_labels >= LEAST_GDMM_LABELS["dense" if all_stored else "sparse"]
 

@@ -135,10 +135,10 @@ class LabeledChains:
     codes : ndarray of int32 of shape (n_nodes,)
         Index of the label, or state, of each node, -1 if the node is not used in training.
     start, length : ndarray of shape (n_blocks,)
-        The blocks of the problem: labeled segments of the sequences, or windows of them, which
+        The blocks of the problem: runs of labeled nodes of a sequence, or windows of runs, which
         include a copy of the first node of the next window.
     copies_end : ndarray of bool of shape (n_blocks,), or None
-        Which blocks end with such a copy; None if segments are not split.
+        Which blocks end with such a copy; None if runs are not split.
     sample_weight : ndarray of shape (n_blocks,)
         Weight of the sample of each block.
     total_weight : float
@@ -212,15 +212,15 @@ class LabeledChains:
             self.groups = None
 
     def _cut(self, longest, window_size):
-        """Split segments of more than `longest` nodes into windows of up to `window_size` nodes."""
+        """Split runs of more than `longest` nodes into windows of up to `window_size` nodes."""
         count = np.where(self.length > longest, -(-self.length // window_size), 1)
-        segment = np.repeat(np.arange(len(count)), count)
-        number = np.arange(len(segment)) - np.repeat(np.cumsum(count) - count, count)
-        # The sizes of windows of a segment differ by at most one node.
-        first = number * self.length[segment] // count[segment]
-        end = (number + 1) * self.length[segment] // count[segment]
-        self.copies_end = number + 1 < count[segment]
-        self.start, self.length = self.start[segment] + first, end - first + self.copies_end
+        run = np.repeat(np.arange(len(count)), count)
+        number = np.arange(len(run)) - np.repeat(np.cumsum(count) - count, count)
+        # The sizes of windows of a run differ by at most one node, without copies.
+        first = number * self.length[run] // count[run]
+        end = (number + 1) * self.length[run] // count[run]
+        self.copies_end = number + 1 < count[run]
+        self.start, self.length = self.start[run] + first, end - first + self.copies_end
 
     def _complete(self, completion, used):
         """Replace labels by states; hidden labels do not identify the data."""
@@ -270,23 +270,23 @@ class LabeledChains:
         common = [self.classes.astype(object), *self.masks, edges, self.class_scores]
         terms = [] if self.groups is None else [self.groups]
         costs = [self._cost] if self._node_weight is None else [self._cost, self._node_weight]
-        return SampleData(len(self.nodes), common, self._of_first, self._n_segments, costs + terms)
+        return SampleData(len(self.nodes), common, self._of_first, self._n_blocks, costs + terms)
 
     def _of_first(self, n):
-        offsets, blocks = self.nodes.offsets[: n + 1], self._n_segments(n)
+        offsets, n_blocks = self.nodes.offsets[: n + 1], self._n_blocks(n)
         features = first_rows(self.nodes.flat, offsets[-1])
-        segments = [self.start[:blocks], self.length[:blocks]]
+        blocks = [self.start[:n_blocks], self.length[:n_blocks]]
         edges = self.nodes.edge_rows
         edges = [] if edges is None else first_rows(edges, self.nodes.edge_offsets[n])
-        return [*features, offsets, *segments, self._known[: offsets[-1]], *edges]
+        return [*features, offsets, *blocks, self._known[: offsets[-1]], *edges]
 
-    def _n_segments(self, n):
+    def _n_blocks(self, n):
         """Return the number of blocks of the first n sequences."""
         return np.searchsorted(self.start, self.nodes.offsets[n])
 
 
 def _labeled_runs(used, offsets):
-    """Split sequences at nodes not used; return the first row and length of each segment."""
+    """Return the first row and the length of each run of used nodes in a sequence."""
     if used.all():
         length = offsets[1:] - offsets[:-1]
         return offsets[:-1][length > 0], length[length > 0]

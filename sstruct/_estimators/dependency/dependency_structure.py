@@ -37,7 +37,7 @@ def layout_of(state):
 
 
 def labels_agree(state):
-    """Raise Unexpected unless there are classes only if arcs have labels."""
+    """Raise Unexpected unless there are classes if, and only if, arcs have labels."""
     if bool(state["_labeled"]) != (state.get("classes_") is not None):
         raise Unexpected("classes_", "inconsistent with _labeled", "labels of arcs if it is True")
 
@@ -79,7 +79,7 @@ class DependencyStructure(Structure):
         codes = known if completion is None else completion.codes
         is_known = known != UNKNOWN if completion is None else completion.in_loss
         used = (weights > 0) & (n_known > 0)
-        if completion is None:  # a tree cannot be trained in part
+        if completion is None:  # only whole trees are used in training
             used &= n_known == packed.n_tokens
         if not used.any():
             raise NoNodesError(

@@ -224,7 +224,7 @@ def _listed_arcs(i, arcs, n_rows):
         )
     if arcs.dtype.kind not in "iuf" or (arcs != np.trunc(arcs)).any():
         raise TypeError(f"{name} must contain integers, found dtype {arcs.dtype}")
-    # Every token has an arc, so that a greater number is an error, before it takes memory.
+    # Every token has an arc, so n_rows limits the numbers of tokens, and the memory used below.
     wrong = np.flatnonzero(
         (arcs < [0, 1]).any(axis=1) | (arcs > n_rows).any(axis=1) | (arcs[:, 0] == arcs[:, 1])
     )

@@ -97,7 +97,10 @@ class LatentFit:
             )
 
     def check_given(self, *given):
-        """Raise if a parameter, also of an estimator, is invalid, or data are nested too deeply."""
+        """Raise if data are nested too deeply, or if a parameter is invalid.
+
+        This includes the parameters of `estimator` and `init`.
+        """
         self.check()
         check_given(self.estimator._structure(), *given)
         if self.init is not None:

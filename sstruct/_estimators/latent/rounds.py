@@ -104,7 +104,7 @@ class Rounds:
 
 
 def row_of_history(model, objective, changed, begin):
-    """Return a row of the history: J, the certificate of a fit, and the number of new labels."""
+    """Return a row of the history; `objective` is J, `changed` the number of changed labels."""
     return {
         "objective": objective, "bound": model.objective_, "dual": model.dual_objective_,
         "gap": model.dual_gap_, "changed": changed, "passes": model.n_iter_,

@@ -156,7 +156,7 @@ def best_columns(gain, allow_unmatched, known=None):
     else:
         try:
             first, second = linear_sum_assignment(rest, maximize=True)
-        except ValueError:  # too many pairs are not allowed
+        except ValueError:  # no matching of this size has only allowed pairs
             first = second = np.empty(0, dtype=np.intp)
     found[rows[first]] = columns[second]
     size = min(n_rows, n_columns)

@@ -59,7 +59,7 @@ def extended(sample, codes, is_known):
     try:
         columns = np.where(is_known, codes - 1, -2)
         return best_columns(gain.reshape(sample.shape), False, columns) + 1
-    except ValueError:  # the known codes allow too few, an error with the name of the sample
+    except ValueError:  # the known codes allow too few; `_check_size` raises an error
         return codes
 
 

@@ -192,7 +192,7 @@ class AlongLambda(CheckedState):
     def _finish(self, status, what, sweep):
         """Convert rows to arrays; warn if a limit stopped the sweep.
 
-        what : what happened then
+        what : beginning of the warning, such as "the grid ended early"
         """
         self.status_ = status.value
         names = self._rows[0] if self._rows else ()

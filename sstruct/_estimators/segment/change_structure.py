@@ -198,7 +198,7 @@ class ChangePointStructure(Structure):
         except NoLabelingError as error:
             i = np.flatnonzero(used)[error.block]
             raise ValueError(
-                f"min_duration and max_duration forbid all segments of X[{i}], which has "
+                f"min_duration and max_duration forbid every segmentation of X[{i}], which has "
                 f"{error.length} nodes"
             ) from None
         return changes_of_codes(codes, lengths)

@@ -71,7 +71,7 @@ class SegmentStructure(ChainStructure):
         return super().labels(without_spans(y, nodes.lengths, self.self_transitions), nodes)
 
     def splits(self, y, nodes):
-        """Return a mask (n_nodes,) of the starts of segments after one with the same label."""
+        """Return a mask (n_nodes,) of the starts of segments that follow one of the same label."""
         if not self.self_transitions:
             return np.zeros(nodes.offsets[-1], dtype=bool)
         return splits_of(y, nodes.lengths)

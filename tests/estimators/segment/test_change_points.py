@@ -326,7 +326,7 @@ def test_polars_series():
 def test_signals_without_allowed_segments():
     X, y = make_change_points(10, random_state=0)
     model = ChangePointSSVM(min_duration=4, max_duration=100).fit(X, y)
-    with pytest.raises(ValueError, match=r"forbid all segments of X\[1\], .* 3 nodes"):
+    with pytest.raises(ValueError, match=r"forbid every segmentation of X\[1\], .* 3 nodes"):
         model.predict([X[0], [1.0, 2.0, 3.0]])
 
 
