@@ -59,7 +59,7 @@ class MulticlassSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
         larger scale than the others have less influence on V. The value is divided by the mean cost
         of a wrong node, which is 1 / m with ``loss="hamming"``. Many papers use ``lam=1 / n``. C of
         LIBLINEAR is ``1 / (lam * n)``.
-        With slack rescaling, ``"auto"`` is multiplied by this cost instead.
+        With slack rescaling, ``"auto"`` is multiplied by the mean cost instead of divided by it.
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
         Cost of a wrong class, which is the required margin: 1 for ``"hamming"`` and
         ``"hamming-count"``; N / (K N_k) by the true class k for ``"balanced"``; an array (K,) of

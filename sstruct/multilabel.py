@@ -116,7 +116,7 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, ScoredLabelingSSVM):
         larger scale than the others have less influence on V. The value is divided by the mean cost
         of a wrong node, which is 1 / m with ``loss="hamming"``. Many papers use ``lam=1 / n``. C of
         LIBLINEAR is ``1 / (lam * n)``.
-        With slack rescaling, ``"auto"`` is multiplied by this cost instead.
+        With slack rescaling, ``"auto"`` is multiplied by the mean cost instead of divided by it.
         For label sets, ``"auto"`` is 0.6 V / n, multiplied by 7.5 / n^(1/3) for n > 422 samples.
     loss : {"hamming-count", "asymmetric", "hamming", "balanced"} or array, default="hamming-count"
         Cost of a wrong set of labels.

@@ -162,13 +162,24 @@ class Classes:
     """
 
 
+class PairwiseScale:
+    """Texts of estimators with a parameter `pairwise_scale`, appended in the same way.
+
+    Parameters
+    ----------
+    lam : added
+        With ``pairwise_scale="auto"``, the default, the factor 0.4 m^(1/5) does not apply; see
+        `pairwise_scale`.
+    """
+
+
 class Slack:
     """Texts of estimators with slack rescaling, appended to the texts with the same names.
 
     Parameters
     ----------
     lam : added
-        With slack rescaling, ``"auto"`` is multiplied by this cost instead.
+        With slack rescaling, ``"auto"`` is multiplied by the mean cost instead of divided by it.
     history_ : added
         Slack rescaling adds queries, the oracle calls of its searches (cumulative, excluding
         certificates).
@@ -266,7 +277,7 @@ class Custom:
     """
 
 
-class Held:
+class Validation:
     """Texts of ``fit`` about validation samples.
 
     Parameters

@@ -26,12 +26,12 @@ from docstring_texts import (
     Custom,
     Graphs,
     Grids,
-    Held,
     LabelSets,
     Metrics,
     PairwiseScale,
     Slack,
     Solvers,
+    Validation,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -55,7 +55,7 @@ TARGETS = {
     ("grid.py", "GridCRFSSVM"): ([Common, Graphs], [Slack, Grids]),
     ("typed_graph.py", "TypedGraphCRFSSVM"): ([Common, Graphs], []),
 }
-TARGETS |= {(path, f"{name}.fit"): ([Held], []) for path, name in TARGETS}
+TARGETS |= {(path, f"{name}.fit"): ([Validation], []) for path, name in TARGETS}
 STOPS_EARLY = ("MPBCFW", "BCFW", "Subgradient", "Perceptron", "PassiveAggressive")
 TARGETS |= {("solvers.py", name): ([Solvers], []) for name in STOPS_EARLY}
 FLAT = ("accuracy_score", "f1_score", "precision_score", "recall_score", "classification_report")
