@@ -134,10 +134,7 @@ class AlignmentStructure(MatchingStructure):
         # Weights of gaps are at most 0.
         bounds = problem.layout.unbounded()
         bounds[1, -2 if self.symmetric else -4 :] = 0
-        if self.bounds is not None:
-            given = problem.layout.padded_bounds(self.bounds)
-            bounds = np.array([given[0], np.minimum(bounds[1], given[1])])
-        return problem.layout.padded_bounds(bounds)
+        return self.narrowed_bounds(problem, bounds)
 
     def first_labels(self, X, y, sample_weight, known):
         """Return initial completions with as many pairs as possible, and few gaps."""

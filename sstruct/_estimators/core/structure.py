@@ -279,6 +279,19 @@ class Structure:
         """
         return None if self.bounds is None else problem.layout.padded_bounds(self.bounds)
 
+    def narrowed_bounds(self, problem, bounds):
+        """Return bounds that the structure requires, narrowed by the parameter `bounds`.
+
+        Raises
+        ------
+        ValueError
+            If no weight is within both bounds.
+        """
+        if self.bounds is not None:
+            lower, upper = problem.layout.padded_bounds(self.bounds)
+            bounds = np.array([np.maximum(bounds[0], lower), np.minimum(bounds[1], upper)])
+        return problem.layout.padded_bounds(bounds)
+
     def expected_input(self, model=None):
         """Return the ExpectedInput of ``fit``, or of the methods of a fitted model."""
         if model is None:

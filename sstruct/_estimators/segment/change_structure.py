@@ -167,10 +167,7 @@ class ChangePointStructure(Structure):
         # Pruning requires nonnegative weights of costs.
         bounds = problem.layout.unbounded()
         problem.layout.table(bounds[0], "coef")[...] = 0
-        if self.bounds is not None:
-            given = problem.layout.padded_bounds(self.bounds)
-            bounds = np.array([np.maximum(bounds[0], given[0]), given[1]])
-        return problem.layout.padded_bounds(bounds)
+        return self.narrowed_bounds(problem, bounds)
 
     def output(self, model, samples, codes):
         return PerSample.of(codes)

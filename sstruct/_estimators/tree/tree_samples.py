@@ -139,18 +139,10 @@ def pack_trees(X, parents, *, n_features=None, n_types=None, pairs=None):
         features, maps, types = _features(i, sample["features"])
         if parents is None:
             parents = np.full(len(features), -1)
-        if len(features) != len(parents):
-            raise ValueError(f"X[{i}] has {len(features)} parts, expected {len(parents)}")
         n_features = features[0].shape[1] if n_features is None else n_features
         n_types = types if n_types is None else n_types
         pairs = sample.get("pair_scores") is not None if pairs is None else pairs
-        for p, part in enumerate(features):
-            if part.shape[1] != n_features:
-                raise ValueError(
-                    f"part {p} of X[{i}] has {part.shape[1]} features, expected {n_features}"
-                )
-        if types != n_types:
-            raise ValueError(f"X[{i}] has {types} types, expected {n_types}")
+        _check_sizes(i, features, types, (len(parents), n_features, n_types))
         if i > 0 and (maps is None) != (shapes[0] is None):
             found = "candidates" if maps is None else "score maps"
             raise ValueError(f"X[{i}] has {found}, unlike X[0]; expected the same for all samples")
@@ -198,6 +190,20 @@ def _check_keys(i, sample):
     unknown = [key for key in sample if key not in KEYS]
     if unknown:
         raise ValueError(f"X[{i}] has unknown keys {unknown}, expected some of {KEYS}")
+
+
+def _check_sizes(i, features, types, expected):
+    """Raise unless a sample has the expected numbers of parts, features and types."""
+    n_parts, n_features, n_types = expected
+    if len(features) != n_parts:
+        raise ValueError(f"X[{i}] has {len(features)} parts, expected {n_parts}")
+    for p, part in enumerate(features):
+        if part.shape[1] != n_features:
+            raise ValueError(
+                f"part {p} of X[{i}] has {part.shape[1]} features, expected {n_features}"
+            )
+    if types != n_types:
+        raise ValueError(f"X[{i}] has {types} types, expected {n_types}")
 
 
 def _numbers(value, what):

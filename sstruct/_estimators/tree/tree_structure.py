@@ -96,11 +96,7 @@ class TreeStructure(Structure):
         )
 
     def given_bounds(self, problem):
-        bounds = problem.model.attractive_bounds()
-        if self.bounds is not None:
-            given = problem.layout.padded_bounds(self.bounds)
-            bounds = np.array([np.maximum(bounds[0], given[0]), given[1]])
-        return problem.layout.padded_bounds(bounds)
+        return self.narrowed_bounds(problem, problem.model.attractive_bounds())
 
     def decode(self, model, samples, known=None):
         problem = samples.problem(model.parents_, model._bias, known=known)
