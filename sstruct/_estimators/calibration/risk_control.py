@@ -66,5 +66,5 @@ class HeldOutScores:
         tail = np.append(np.cumsum(self.shares[::-1])[::-1], 0.0)
         missed = np.append(tail[first], 0.0)
         values = np.append(least, values)  # all are counted as missed at `least`
-        fine = np.flatnonzero(missed <= allowed)
-        return max(float(values[fine[0]]), least)
+        sufficient = np.flatnonzero(missed <= allowed)
+        return max(float(values[sufficient[0]]), least)

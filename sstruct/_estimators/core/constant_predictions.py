@@ -62,7 +62,7 @@ def constant_prediction(structure, training, w):
             f"label {shortened(classes.tolist()[constant])} for all {n_nodes} nodes of the "
             f"training data, {n_nodes - n_missed} of which have it"
         )
-    cure = f"a smaller lam, such as lam={training.lam / 30:.1g} (here {training.lam:.2g})"
+    advice = f"a smaller lam, such as lam={training.lam / 30:.1g} (here {training.lam:.2g})"
     if structure.parameters.get("class_weight", "balanced") is None:
-        cure += ', or class_weight="balanced"'
-    return f"{name} predicts the {of_all}. Try {cure}, and features that distinguish the labels."
+        advice += ', or class_weight="balanced"'
+    return f"{name} predicts the {of_all}. Try {advice}, and features that distinguish the labels."

@@ -99,13 +99,13 @@ class Number(Field):
     def check(self, value, name, sizes):
         # Only types that fits set: a Fraction can be compared, but not formatted in a message.
         kinds = int | np.integer if self.whole else int | float | np.integer | np.floating
-        right = isinstance(value, kinds) and not isinstance(value, bool)
-        if right and not self.any_float:
+        is_valid = isinstance(value, kinds) and not isinstance(value, bool)
+        if is_valid and not self.any_float:
             # Unless `whole`, integers that do not fit a double, such as 10**400, are invalid.
             largest = math.inf if self.whole else sys.float_info.max
-            right = self.least <= value <= self.most and abs(value) <= largest
-            right = right and (value > 0 or not self.positive)
-        if not right:
+            is_valid = self.least <= value <= self.most and abs(value) <= largest
+            is_valid = is_valid and (value > 0 or not self.positive)
+        if not is_valid:
             raise_unexpected(name, value, self.expected())
         if self.size is not None:
             sizes[self.size] = int(value)
@@ -288,8 +288,8 @@ class Of(Field):
         return ("an object" if self.type is object else f"a {self.type.__name__}") + having
 
     def check(self, value, name, sizes):
-        right = isinstance(value, self.type) and not isinstance(value, type)
-        if not right or not all(callable(getattr(value, each, None)) for each in self.methods):
+        is_valid = isinstance(value, self.type) and not isinstance(value, type)
+        if not is_valid or not all(callable(getattr(value, each, None)) for each in self.methods):
             raise_unexpected(name, value, self.expected())
         if isinstance(value, CheckedState) and value._is_fitted():
             value._check_state()
@@ -307,11 +307,11 @@ def check_shape(value, name, shape, sizes):
     if shape is None:
         return
     named = ", ".join(f"{part} = {sizes[part]}" if part in sizes else f"{part}" for part in shape)
-    right = value.ndim == len(shape) and all(
+    is_valid = value.ndim == len(shape) and all(
         part is None or (sizes.setdefault(part, n) if isinstance(part, str) else part) == n
         for part, n in zip(shape, value.shape)
     )
-    if not right:
+    if not is_valid:
         raise Unexpected(name, f"of shape {value.shape}", f"shape ({named})")
 
 

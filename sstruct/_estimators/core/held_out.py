@@ -71,8 +71,8 @@ def _at_random(structure, samples):
             "split the samples yourself, and pass X_val and y_val to fit"
         )
     seed = structure.random_state
-    again = structure.warm_start or structure.solver_option("checkpoint") is not None
-    if again and not isinstance(seed, int | np.integer):
+    continues = structure.warm_start or structure.solver_option("checkpoint") is not None
+    if continues and not isinstance(seed, int | np.integer):
         raise ValueError(
             "early_stopping=True with warm_start or a checkpoint must draw the same validation "
             f"samples in each fit; set random_state to an integer, found {seed!r}, or pass X_val "

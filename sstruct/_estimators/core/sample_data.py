@@ -101,10 +101,10 @@ def check_continues(warm, data, classes, known, has_parameter):
     ValueError
         If they differ; the message describes the difference.
     """
-    goes_on = "warm_start continues from the last fit"
+    prefix = "warm_start continues from the last fit"
     if "n_samples" not in warm:  # pickled by a version that did not support added samples
         raise ValueError(
-            f"{goes_on}, but the saved state comes from an earlier version of sstruct and cannot "
+            f"{prefix}, but the saved state comes from an earlier version of sstruct and cannot "
             "be resumed. Clone the estimator, or set warm_start=False."
         )
     if classes is not None:
@@ -114,20 +114,20 @@ def check_continues(warm, data, classes, known, has_parameter):
             if not has_parameter:
                 advice = "Use data with all labels that can occur in the first fit"
             raise ValueError(
-                f"{goes_on} and requires its classes, but {found}. {advice}, or set "
+                f"{prefix} and requires its classes, but {found}. {advice}, or set "
                 "warm_start=False."
             )
     n = int(warm["n_samples"])
     if n > data.n_samples:
         raise ValueError(
-            f"{goes_on} and requires its samples first: that fit had {n} samples, but this one has "
+            f"{prefix} and requires its samples first: that fit had {n} samples, but this one has "
             f"only {data.n_samples}. Append new samples to the previous ones, in one list, or set "
             "warm_start=False."
         )
     same = data.blocks_of_first(n) == len(warm["size"])
     if not same or warm["fingerprint"] != data.fingerprint(n):
         raise ValueError(
-            f"{goes_on} and requires its samples first; X (or its dtype or sparse format), y, the "
+            f"{prefix} and requires its samples first; X (or its dtype or sparse format), y, the "
             "classes, zero sample weights, transition_mask, window_size, durations, edges, "
             "connectivity or pairwise (for graphs also the loss, class_weight and fit_intercept; "
             "for slack rescaling also the loss and the rescaling) differ within the first "

@@ -167,11 +167,11 @@ def _sample(i, item):
         if table is None:
             continue
         if listed:
-            right, expected = table.ndim == 2, "(arcs, features)"
+            is_valid, expected = table.ndim == 2, "(arcs, features)"
         else:
-            right = table.ndim == 3 and table.shape[:2] == (n, n + 1)
+            is_valid = table.ndim == 3 and table.shape[:2] == (n, n + 1)
             expected = "(tokens, tokens + 1, features)"
-        if not right or table.shape[-1] == 0:
+        if not is_valid or table.shape[-1] == 0:
             raise ValueError(
                 f"{key!r} of X[{i}] has shape {table.shape}, expected {expected} with at least one "
                 "feature" + ("" if listed else "; X must be a list of such arrays")

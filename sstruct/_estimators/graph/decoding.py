@@ -53,14 +53,14 @@ def check_size(graphs, n_labels, samples, constraints=None):
         entries += constraints.n_entries()
     i = int(entries.argmax())
     if entries[i] > LARGEST:
-        parts, cure = "edges times squared labels", 'inference="fwmap", which bounds its error'
+        parts, advice = "edges times squared labels", 'inference="fwmap", which bounds its error'
         what = 'inference="exact" requires'
         if constraints is not None:
-            parts, cure = f"{parts}, and constraints", "fewer constraints or smaller graphs"
+            parts, advice = f"{parts}, and constraints", "fewer constraints or smaller graphs"
             what = "constraints require"
         raise ValueError(
             f"{what} at most {LARGEST} table entries ({parts}), but "
-            f"X[{i if samples is None else samples[i]}] has {entries[i]:.0f}; use {cure}"
+            f"X[{i if samples is None else samples[i]}] has {entries[i]:.0f}; use {advice}"
         )
 
 

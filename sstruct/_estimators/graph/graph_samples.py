@@ -287,7 +287,7 @@ def _check_edges(edges, n_edges, nodes):
     def name(e):
         return f"edge {e - first[graph[e]]} of X[{graph[e]}] is {edges[e].tolist()}"
 
-    def cure(e):
+    def advice(e):
         return edge_advice(edges[graph == graph[e]])
 
     outside = np.flatnonzero(
@@ -300,15 +300,14 @@ def _check_edges(edges, n_edges, nodes):
         raise ValueError(f"{name(e)}, expected {expected}")
     loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
     if len(loops):
-        raise ValueError(f"{name(loops[0])}, a self-loop; {cure(loops[0])}")
+        raise ValueError(f"{name(loops[0])}, a self-loop; {advice(loops[0])}")
     ends = edges.astype(np.int64) + nodes.offsets[graph][:, np.newaxis]
     pairs = ends.min(axis=1) * nodes.offsets[-1] + ends.max(axis=1)
     order = np.argsort(pairs, kind="stable")
-    again = order[1:][np.diff(pairs[order]) == 0]
-    if len(again):
-        raise ValueError(
-            f"{name(again.min())}, a duplicate, in either direction; {cure(again.min())}"
-        )
+    duplicates = order[1:][np.diff(pairs[order]) == 0]
+    if len(duplicates):
+        e = duplicates.min()
+        raise ValueError(f"{name(e)}, a duplicate, in either direction; {advice(e)}")
 
 
 def _edge_features(items, n_edges, pairwise, expected):
@@ -503,8 +502,8 @@ def _label_image(item):
 def image_labels(y, nodes, structure):
     """Return all labels of images as one array with an entry per pixel."""
     y = items_of(y)
-    strange = y is None or isinstance(y, str | Mapping | Set) or not is_sized(y)
-    if nodes.form == "rows" or strange:
+    is_invalid = y is None or isinstance(y, str | Mapping | Set) or not is_sized(y)
+    if nodes.form == "rows" or is_invalid:
         return flat_labels(y, nodes, structure)
     if len(y) != len(nodes):
         raise ValueError(f"X has {len(nodes)} samples but y has {len(y)}")

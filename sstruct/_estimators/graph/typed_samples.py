@@ -298,13 +298,13 @@ def _check_distinct_edges(edges, first, i):
     if (count > 1).any():
         u, v = edges[at[count > 1].min()]
         ends = np.searchsorted(first, [u, v], side="right") - 1
-        cure = "use np.unique(np.sort(edges, axis=1), axis=0)"
+        advice = "use np.unique(np.sort(edges, axis=1), axis=0)"
         if ends[0] != ends[1]:
             pair, other = tuple(ends.tolist()), tuple(ends[::-1].tolist())
-            cure = f"pass it once, in the edges {pair} or {other}"
+            advice = f"pass it once, in the edges {pair} or {other}"
         raise ValueError(
             f"X[{i}] has a duplicate edge between {name(u)} and {name(v)}, in either direction; "
-            f"{cure}"
+            + advice
         )
 
 

@@ -110,10 +110,10 @@ def mutual_information(Y, weights, known=None):
     }
     information = np.zeros_like(both)
     for (a, b), table in tables.items():
-        alone = (on if a else 1 - on) * (on if b else 1 - on).T
+        independent = (on if a else 1 - on) * (on if b else 1 - on).T
         # Other terms are 0: their probability is 0, up to rounding errors.
-        held = (table > 0) & (alone > 0)
-        information[held] += table[held] * np.log(table[held] / alone[held])
+        positive = (table > 0) & (independent > 0)
+        information[positive] += table[positive] * np.log(table[positive] / independent[positive])
     return information
 
 

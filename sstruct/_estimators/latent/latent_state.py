@@ -33,8 +33,8 @@ def states_agree(state):
     if classes is None or len(classes) % n_states:
         raise_unexpected("estimator_.classes_", classes, f"{n_states} states for each label")
     for k, pair in enumerate(classes.tolist()):
-        right = isinstance(pair, tuple) and len(pair) == 2 and pair[1] == k % n_states
-        if not right or pair[0] != classes[k - k % n_states][0]:
+        is_valid = isinstance(pair, tuple) and len(pair) == 2 and pair[1] == k % n_states
+        if not is_valid or pair[0] != classes[k - k % n_states][0]:
             raise Unexpected(f"estimator_.classes_[{k}]", repr(pair), "a label and its state")
 
 

@@ -157,13 +157,13 @@ def concave_convex(model, latent, codes, training):
         _check_decrease(found, objective, trial, training, len(found.rows) + 1)
         if objective > bound:  # the decoder returned a worse completion than the one of the fit
             objective, changed = bound, 0
-        fall = found.objective - objective
-        if found.rows and fall < 0:
+        decrease = found.objective - objective
+        if found.rows and decrease < 0:
             found.converged = True
             return found
         row = row_of_history(trial, objective, changed, latent.begin)
         found = Rounds(trial, objective, not changed, [*found.rows, row])
-        if found.converged or fall <= latent.tol * objective:
+        if found.converged or decrease <= latent.tol * objective:
             found.converged = True
             return found
         codes, training = best, following
@@ -189,10 +189,10 @@ def _check_decrease(found, objective, trial, training, n_rounds):
     bound, rounding = trial.objective_, Rounding(training.problem, training.block_weight)
     w = training.solver_weights(trial._w)
     allowed = 2 * rounding.bound(training.solver_lam, bound, dual, w)
-    risen = objective > bound + allowed
+    has_increased = objective > bound + allowed
     if found.rows and not np.isnan(dual):
-        risen = risen or objective > found.objective + trial.dual_gap_ + allowed
-    if risen:
+        has_increased = has_increased or objective > found.objective + trial.dual_gap_ + allowed
+    if has_increased:
         raise ValueError(
             f"the latent objective is {objective!r} after round {n_rounds}, expected at most the "
             f"objective of its fit, {bound!r}, and of the last round, {found.objective!r}, up to "

@@ -23,15 +23,15 @@ class StoredRows(Field):
 
     def check(self, value, name, sizes):
         # Subclasses are rejected, since their length may differ from their content.
-        right = type(value) is list and not (value and isinstance(value[0], tuple))
-        if not right:
+        is_valid = type(value) is list and not (value and isinstance(value[0], tuple))
+        if not is_valid:
             raise_unexpected(name, value, self.expected())
         for k, row in enumerate(value):
             if isinstance(row, tuple):
-                right = len(row) == 2 and _are_changes(*row, len(value[0]))
+                is_valid = len(row) == 2 and _are_changes(*row, len(value[0]))
             else:
-                right = _is_vector(row, np.float64) and row.shape == value[0].shape
-            if not right:
+                is_valid = _is_vector(row, np.float64) and row.shape == value[0].shape
+            if not is_valid:
                 raise_unexpected(f"{name}[{k}]", row, self.expected())
 
 
@@ -50,10 +50,10 @@ def _are_changes(places, values, width):
 def last_is_kept(state):
     """Raise Unexpected unless the last row is also stored whole, to compare the next one with."""
     rows, last = state["_rows"], state.get("_last")
-    right = (
+    is_valid = (
         last is None if not rows else _is_vector(last, np.float64) and last.shape == rows[0].shape
     )
-    if not right:
+    if not is_valid:
         raise_unexpected("_last", last, f"the last of {len(rows)} rows")
 
 

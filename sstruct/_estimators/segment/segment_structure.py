@@ -153,8 +153,8 @@ class SegmentStructure(ChainStructure):
 
     def agree(self, model, known, codes):
         K, splits = len(model.classes_), codes >= len(model.classes_)
-        right = (known < K) | (splits == (known < 2 * K))
-        return right & super().agree(model, np.where(known < 0, -1, known % K), codes % K)
+        same_splits = (known < K) | (splits == (known < 2 * K))
+        return same_splits & super().agree(model, np.where(known < 0, -1, known % K), codes % K)
 
     def labelings(self, model, nodes, codes, spans=None):
         """Return the labels of the nodes in segmentations, or lists of their segments.

@@ -156,9 +156,9 @@ def pack_trees(X, parents, *, n_features=None, n_types=None, pairs=None):
         if maps is None or pairs:
             positions += places
         if pairs:
-            mine = _pair_scores(i, sample["pair_scores"], sizes, parents)
-            table_sizes.append([len(table) for table in mine])
-            tables += mine
+            own = _pair_scores(i, sample["pair_scores"], sizes, parents)
+            table_sizes.append([len(table) for table in own])
+            tables += own
         shapes.append(maps)
         scales.append(_scale(i, sample.get("scale", 1.0)))
         rows += features
@@ -240,8 +240,8 @@ def _features(i, value):
 def _of_parts(i, key, given, n_parts):
     """Validate an entry of a sample with an item for each part, and return it as a list."""
     given = items_of(given)
-    strange = isinstance(given, str | bytes | Mapping | Set) or sparse.issparse(given)
-    if strange or not isinstance(given, Iterable) or not is_sized(given):
+    is_invalid = isinstance(given, str | bytes | Mapping | Set) or sparse.issparse(given)
+    if is_invalid or not isinstance(given, Iterable) or not is_sized(given):
         raise TypeError(
             f"{key!r} of X[{i}] must be a list with an item per part, found {type(given).__name__}"
         )
