@@ -129,7 +129,7 @@ def test_invalid_pickled_state(data, name, value, message):
         (LatentSSVM(None), TypeError, "estimator must be an estimator of this package, found None"),
         (LatentSSVM(ChainSSVM), TypeError, "estimator must be an estimator"),
         (LatentSSVM(PathCV(chain())), TypeError, "fit the PathCV first, and pass its best_estim"),
-        (LatentSSVM(MulticlassSSVM()), TypeError, "no hidden labels for MulticlassSSVM"),
+        (LatentSSVM(MulticlassSSVM()), TypeError, "does not support MulticlassSSVM"),
         (
             LatentSSVM(chain(), states_per_label=0),
             ValueError,

@@ -216,7 +216,7 @@ def unfittable(model):
         (chain(), LatentSSVM(chain(), tol=-1), ValueError, "init: tol must be at least 0"),
         (chain(), LatentSSVM(chain(), init=3), TypeError, "init: init must be an estimator"),
         (chain(), LatentSSVM(chain(), init=chain(lam=-1)), ValueError, "init: init: lam must be"),
-        (chain(), MulticlassSSVM(), TypeError, "init: LatentSSVM has no hidden labels for Multi"),
+        (chain(), MulticlassSSVM(), TypeError, "init: LatentSSVM does not support Multi"),
         (chain(), ChainSSVM(), ValueError, "ChainSSVM has 0 hidden labels .* ignore_label"),
         (chain(), GraphCRFSSVM(ignore_label=-1), ValueError, "init: X must be a list of graphs"),
         (chain(loss=np.ones((9, 9))), unfittable(chain()), ValueError, r"^loss has shape \(9, 9\)"),

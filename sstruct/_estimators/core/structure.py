@@ -162,7 +162,8 @@ class Structure:
     def hidden(self, X, y, sample_weight):
         """Return the KnownLabels of the data of a fit, for LatentSSVM."""
         raise TypeError(
-            f"LatentSSVM has no hidden labels for {self.estimator_name}: every sample has one label"
+            f"LatentSSVM does not support {self.estimator_name}, whose samples have one label, "
+            f"which is never hidden; fit {self.estimator_name} itself"
         )
 
     def complete(self, model, X, known, n_states=1):

@@ -35,7 +35,9 @@ def decoding_method(model, graphs, n_labels, samples=None):
             return "max-sum"
         if inference == "max-sum":
             i = cyclic[0] if samples is None else samples[cyclic[0]]
-            raise ValueError(f'inference="max-sum" is for forests, but X[{i}] has a cycle')
+            raise ValueError(
+                f'inference="max-sum" is for forests, but X[{i}] has a cycle; use inference="auto"'
+            )
         if inference == "auto":
             return "expansion"
         check_size(graphs, n_labels, samples)

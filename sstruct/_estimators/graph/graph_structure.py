@@ -165,7 +165,9 @@ class GraphStructure(NodeStructure):
                 "since bounds of the weights cannot make negative ones attractive"
             )
         if self.inference == "cut" and n_labels > 2:
-            raise ValueError(f'inference="cut" requires two labels, found {n_labels}')
+            raise ValueError(
+                f'inference="cut" requires two labels, found {n_labels}; use inference="auto"'
+            )
         if self.inference == "cut" and not self._is_attractive(pairwise):
             raise ValueError(
                 f'inference="cut" with pairwise="{pairwise}" requires bounds="submodular", since '

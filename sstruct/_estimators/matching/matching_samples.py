@@ -96,7 +96,10 @@ def check_distinct(name, columns):
     twice = np.flatnonzero(np.diff(columns[order]) == 0)
     if len(twice):
         a, b = order[twice[0] : twice[0] + 2]
-        raise ValueError(f"{name} matches both row {a} and row {b} to column {columns[a]}")
+        raise ValueError(
+            f"{name} matches both row {a} and row {b} to column {columns[a]}, expected different "
+            "columns"
+        )
 
 
 @dataclass(frozen=True)

@@ -186,7 +186,7 @@ def _check_keys(i, sample):
     if not isinstance(sample, Mapping):
         raise TypeError(f"X[{i}] must be a dict, found {type(sample).__name__}")
     if "features" not in sample:
-        raise ValueError(f"X[{i}] has no 'features'")
+        raise ValueError(f"X[{i}] has no 'features', found the keys {[*sample]}")
     unknown = [key for key in sample if key not in KEYS]
     if unknown:
         raise ValueError(f"X[{i}] has unknown keys {unknown}, expected some of {KEYS}")
@@ -256,7 +256,9 @@ def _positions(i, sample, sizes, maps, n_types):
     given = sample.get("positions")
     if maps is not None:
         if given is not None:
-            raise ValueError(f"X[{i}] has positions, but score maps imply their positions")
+            raise ValueError(
+                f"X[{i}] has positions, but score maps imply their positions; remove 'positions'"
+            )
         y, x = np.indices(maps).reshape(2, -1)
         return [np.tile(np.column_stack([x, y]).astype(np.float64), (n_types, 1))] * len(sizes)
     if given is None:
