@@ -142,8 +142,9 @@ class SegmentSSVM(SequenceSSVM):
         larger scale than the others have less influence on V. The value is divided by the mean cost
         of a wrong node, which is 1 / m with ``loss="hamming"``. Many papers use ``lam=1 / n``. C of
         LIBLINEAR is ``1 / (lam * n)``.
-        With slack rescaling, ``"auto"`` is multiplied by this cost instead.
-        With ``pairwise_scale="auto"``, V / n replaces the first formula, see `pairwise_scale`.
+        With slack rescaling, ``"auto"`` is multiplied by the mean cost instead of divided by it.
+        With ``pairwise_scale="auto"``, the default, V / n replaces the first formula; see
+        `pairwise_scale`.
     pairwise_scale : float or "auto", default="auto"
         Size r of the pairwise features (transitions, starts, ends, intercepts and edge features)
         relative to node features. The regularizer is ``lam / 2 * (|u|^2 + |v|^2 / r^2)`` for the

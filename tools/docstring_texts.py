@@ -162,17 +162,6 @@ class Classes:
     """
 
 
-class PairwiseScale:
-    """Texts of estimators with a parameter `pairwise_scale`, appended in the same way.
-
-    Parameters
-    ----------
-    lam : added
-        With ``pairwise_scale="auto"``, the default, the factor 0.4 m^(1/5) does not apply; see
-        `pairwise_scale`.
-    """
-
-
 class Slack:
     """Texts of estimators with slack rescaling, appended to the texts with the same names.
 
@@ -197,7 +186,8 @@ class PairwiseScale:
     Parameters
     ----------
     lam : added
-        With ``pairwise_scale="auto"``, V / n replaces the first formula, see `pairwise_scale`.
+        With ``pairwise_scale="auto"``, the default, V / n replaces the first formula; see
+        `pairwise_scale`.
     """
 
 
