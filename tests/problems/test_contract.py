@@ -730,6 +730,22 @@ def test_coupled_tiles(rng, pairwise, K, sizes):
     check_against_definition(coupled(made, rng), rng)
 
 
+@pytest.mark.parametrize("kind", ["windows", "tiles"])
+def test_multipliers_leave_the_wrapped_problem_unchanged(rng, kind):
+    if kind == "windows":
+        made = make_chains(rng, 3, (4, 1, 3), windows=True)
+    else:
+        made = make_graphs(rng, "full", 3, (3, 2, 1), copies="of others")
+    with_multipliers, padded = coupled(made, rng), made.problem.layout.padded(made.w)
+    expected = [made.problem.best_code(i, padded) for i in range(made.problem.n_blocks)]
+    for i in range(made.problem.n_blocks):
+        with_multipliers.problem.best_code(i, with_multipliers.padded)
+        for other, (code, value, *_) in enumerate(expected):
+            found = made.problem.best_code(other, padded)
+            np.testing.assert_array_equal(found[0], code)
+            assert found[1] == value
+
+
 def test_invalid_center(rng):
     made = make_chains(rng, 3, (4, 4, 4), windows=True)
     problem = coupled(made, rng).problem

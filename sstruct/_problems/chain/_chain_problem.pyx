@@ -307,6 +307,7 @@ cdef class ChainProblem(BlockProblem):
         for e in range(self.n_offsets):
             for k in range(K):
                 self.theta[self.offset_position[e] * KP + k] += self.offsets[e * K + k]
+        self.n_offsets = 0
         if self.has_known:
             self.forbid_others(i)
         if not self.masked and not self.tied:

@@ -242,10 +242,10 @@ cdef class BlockProblem:
 
     cdef int offset_nodes(
             self, Py_ssize_t count, const int32_t* position, const double* offsets) except -1 nogil:
-        """Set offsets that the following calls of `maximize` add to the scores of some nodes.
+        """Set offsets that the next call of `maximize` adds to the scores of some nodes.
 
         position : (count,), index of each node in a labeling; a node may occur several times
-        offsets : (count, K). Both arrays must remain valid. For problems with `shared_nodes`.
+        offsets : (count, K). Both arrays must remain valid until then. For problems with `shared_nodes`.
         """
         return self.lacks(b"offset_nodes")
 

@@ -299,8 +299,10 @@ cdef class GraphProblem(BlockProblem):
             for v in range(n_nodes):
                 for k in range(self.n_labels):
                     theta[v * KP + k] += self.node_scores[first + v, k]
+        self.has_copy_costs = False
         if self.n_offsets > 0:
             total += self.add_offsets(i)
+            self.n_offsets = 0
         for k in range(n_nodes * KP):
             total += fabs(theta[k])
             theta[k] = -theta[k]
@@ -355,7 +357,6 @@ cdef class GraphProblem(BlockProblem):
     cdef int offset_nodes(
             self, Py_ssize_t count, const int32_t* position, const double* offsets) except -1 nogil:
         self.n_offsets, self.offset_position, self.offsets = count, position, offsets
-        self.has_copy_costs = False
         return 0
 
     def shared_nodes(self):
