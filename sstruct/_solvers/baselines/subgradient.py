@@ -40,7 +40,7 @@ class StochasticSubgradient(Solver):
             setup.problem, self.lam, setup.steps, self.bounds, setup.prior, **kept
         )
         self.random = np.random.default_rng(self.options.seed)
-        self.w = self.state.last
+        self.w = self.state.average
 
     @property
     def n_oracle_calls(self):
@@ -55,9 +55,11 @@ class StochasticSubgradient(Solver):
             order = np.arange(n)
         else:
             order = self.random.permutation(n)
-        complete = self.state.run(order.astype(np.intp, copy=False), self.deadline)
+        try:
+            complete = self.state.run(order.astype(np.intp, copy=False), self.deadline)
+        finally:  # a pass that is interrupted counts as well
+            self.w, self.primal = self.state.average, self.unknown
         self.n_passes += 1
-        self.w, self.primal = self.state.average, self.unknown
         if self.held_out is not None and self._stops_early(self.w):
             return Status.EARLY_STOPPED
         return self._conclude(complete)

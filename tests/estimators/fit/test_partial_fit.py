@@ -424,7 +424,8 @@ def test_states_with_nan(rng):
         lost.partial_fit(X, y)
 
 
-def test_a_failing_oracle_keeps_the_steps_before(rng):
+@pytest.mark.parametrize("solver", ["perceptron", "ssg"])
+def test_a_failing_oracle_keeps_the_steps_before(rng, solver):
     class Fails(Sign):
         left = 25
 
@@ -435,11 +436,13 @@ def test_a_failing_oracle_keeps_the_steps_before(rng):
             return super().argmax(*given, **named)
 
     _, X, y, _ = own_structure(rng)
-    model = StructuredSVM(Fails(), solver="perceptron")
+    lam = 0.1 if solver == "ssg" else "auto"
+    model = StructuredSVM(Fails(), solver=solver, lam=lam)
     with pytest.raises(RuntimeError, match="no answer"):
         model.partial_fit(X, y)
-    whole = StructuredSVM(Sign(), solver="perceptron").partial_fit(X[:25], y[:25])
+    whole = StructuredSVM(Sign(), solver=solver, lam=lam).partial_fit(X[:25], y[:25])
     assert model.status_ == "INTERRUPTED"
+    np.testing.assert_array_equal(model.w_, whole.w_)
     assert_same_state(model, whole)
 
 
