@@ -109,7 +109,7 @@ class LatentSSVM(MetaSSVM):
 
     ``objective`` in ``history_`` never increases: a round that would increase it, by less than the
     gap of its fit, is discarded and stops the rounds. A smaller `tol` of `estimator` allows more
-    rounds.
+    rounds. Ctrl-C keeps the best of the completed rounds, if there is one.
 
     An estimator passed as `init` is trained without the hidden labels: chains are split there, and
     the labels of sets are learned separately. To train it in rounds, pass a LatentSSVM. `init` is
@@ -186,9 +186,8 @@ class LatentSSVM(MetaSSVM):
         ConvergenceWarning
             If `max_rounds` is reached before convergence to `tol`.
         """
-        fitted = self._settings(LatentFit).fitted_attributes(X, y, sample_weight)
-        self._publish(fitted)
-        if not fitted["converged_"]:
+        self._settings(LatentFit).run((X, y, sample_weight), self._publish)
+        if not self.converged_:
             warn_user(
                 f"LatentSSVM reached max_rounds={self.max_rounds}, and the objective still "
                 f"decreases by more than tol={float(self.tol):g}. Increase max_rounds, or tol.",

@@ -111,8 +111,13 @@ class LatentFit:
                 else:
                     check_given(last._structure(), *given)
 
-    def fitted_attributes(self, *given):
-        """Return the attributes after a fit to X, y and sample_weight."""
+    def run(self, given, publish):
+        """Fit to X, y and sample_weight.
+
+        publish : callable
+            Called with the fitted attributes, also before a KeyboardInterrupt after the first
+            round is raised again.
+        """
         self.check_given(*given)
         begin, random = time.perf_counter(), random_of(self.random_state)
         model, samples = clone(self.estimator), Samples(*given)
@@ -136,12 +141,27 @@ class LatentFit:
         if known.n_hidden == 0 and n_states == 1 and known.plain:
             model.fit(*samples)
             row = row_of_history(model, model.objective_, 0, begin)
-            best = Rounds(model, model.objective_, True, [row])
-        else:
-            latent = Latent(samples, known, n_states, float(self.tol), int(self.max_rounds), begin)
-            best = self._best_start(model, latent, random)
-            best.model.set_params(warm_start=self.estimator.warm_start)
-            vars(best.model).pop("_warm_state", None)
+            publish(self._attributes(Rounds(model, model.objective_, True, [row]), known))
+            return
+        latent = Latent(samples, known, n_states, float(self.tol), int(self.max_rounds), begin)
+        starts = []
+        try:
+            self._run_starts(model, latent, random, starts)
+        except KeyboardInterrupt:
+            if starts and starts[0].rows:
+                publish(self._attributes(self._best_of(starts), known))
+            raise
+        publish(self._attributes(self._best_of(starts), known))
+
+    def _best_of(self, starts):
+        """Return the Rounds with the lowest objective, without the state for another round."""
+        best = min(starts, key=lambda rounds: rounds.objective)
+        best.model.set_params(warm_start=self.estimator.warm_start)
+        vars(best.model).pop("_warm_state", None)
+        return best
+
+    def _attributes(self, best, known):
+        """Return the fitted attributes, given the best Rounds."""
         best.model.set_params(random_state=self.estimator.random_state)
         return {
             "estimator_": best.model,
@@ -150,12 +170,11 @@ class LatentFit:
             "n_rounds_": len(best.rows),
             "n_hidden_": known.n_hidden,
             "converged_": best.converged,
-            "_n_states": n_states,
+            "_n_states": int(self.states_per_label),
         }
 
-    def _best_start(self, template, latent, random):
-        """Return the Rounds of the start with the lowest objective."""
-        best = None
+    def _run_starts(self, template, latent, random, starts):
+        """Run all starts, and append the Rounds of each to `starts` before its first round."""
         if self.init is not None and latent.known.n_hidden:
             latent.check_data(template)
         for start in range(int(self.n_init)):
@@ -164,10 +183,8 @@ class LatentFit:
             message = "the completion by init is invalid for estimator"
             with nullcontext() if self.init is None else errors_of(message):
                 training = latent.training(model, codes)
-            found = concave_convex(model, latent, codes, training)
-            if best is None or found.objective < best.objective:
-                best = found
-        return best
+            starts.append(Rounds(model))
+            concave_convex(starts[-1], latent, codes, training)
 
     def _first_codes(self, model, latent, redrawn, random):
         """Return initial codes of all labels, or states; `redrawn`: with random sample weights."""

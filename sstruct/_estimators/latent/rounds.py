@@ -13,7 +13,7 @@ J(new) <= U(new; h) <= U(last; h) + gap = J(last) + gap.
 
 import time
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -74,12 +74,12 @@ class Latent:
 
 @dataclass
 class Rounds:
-    """The result of the rounds from one start.
+    """The rounds from one start so far.
 
     Attributes
     ----------
     model : BaseSSVM
-        Fitted.
+        Fitted in the last round.
     objective : float
         J at its weights if completions are exact, otherwise an upper bound of J.
     converged : bool
@@ -88,9 +88,14 @@ class Rounds:
     """
 
     model: Any
-    objective: float
-    converged: bool
-    rows: list
+    objective: float = np.inf
+    converged: bool = False
+    rows: list = field(default_factory=list)
+
+    def add(self, model, objective, row):
+        """Add a round, at once: an interruption leaves it out."""
+        rows = [*self.rows, row]
+        vars(self).update(model=model, objective=objective, rows=rows)
 
     def history(self):
         """Return the rows as arrays by column."""
@@ -112,24 +117,20 @@ def row_of_history(model, objective, changed, begin):
     }  # fmt: skip
 
 
-def concave_convex(model, latent, codes, training):
+def concave_convex(found, latent, codes, training):
     """Run rounds from completed labels until the latent objective decreases by less than `tol`.
 
     At most ``max_rounds`` rounds are run.
 
     Parameters
     ----------
-    model : BaseSSVM
-        Not fitted.
+    found : Rounds
+        Empty, with a model that is not fitted; completed rounds are added.
     latent : Latent
     codes : ndarray of int32
         The first completion.
     training : Training
         With this completion as true labels.
-
-    Returns
-    -------
-    Rounds
 
     Raises
     ------
@@ -137,9 +138,8 @@ def concave_convex(model, latent, codes, training):
         If the objective increases by more than the gap of a fit and rounding errors, so that
         completions are not exact although they should be.
     """
-    found = Rounds(model, np.inf, False, [])
-    model.set_params(warm_start=_can_continue(model, training, latent))
-    while len(found.rows) < latent.max_rounds:
+    found.model.set_params(warm_start=_can_continue(found.model, training, latent))
+    while len(found.rows) < latent.max_rounds and not found.converged:
         trial = copy(found.model)
         trial._fit(*latent.samples, training)
         best = trial._complete(latent.samples.X, latent.known, latent.n_states)
