@@ -54,6 +54,6 @@ def test_a_limit_ends_a_fit(benchmark):
     assert Y.shape == (40, 30)
     for solver in benchmark.METHODS:
         rows = benchmark.certificates(solver, X, Y, "hamming", 1e-3, 0.0)
-        # The first pass is over then, and has no certificate but that of the end.
+        # The fit stops after the first pass, with the final certificate only.
         assert len(rows) == 1
         assert rows[-1]["gap"] > 0.01

@@ -27,7 +27,7 @@ def benchmark(monkeypatch):
         (lam_from_scale, "SAMPLES_POWER"),
         (losses, "MISSED"),
     ]:
-        monkeypatch.setattr(module, name, getattr(module, name))  # restores what rules set
+        monkeypatch.setattr(module, name, getattr(module, name))  # restores values that rules set
     return multilabel
 
 
@@ -50,7 +50,7 @@ def test_rules(benchmark, monkeypatch, tmp_path, capsys, test):
     assert all(f"\n{rule}: micro F1" in printed for rule in rules)
 
 
-def test_the_shortfall(benchmark, capsys):
+def test_printed_shortfalls(benchmark, capsys):
     values = {"LinearSVC": [0.5, 0.4, 0.1], "default": [0.4, 0.5, 0.1], "other": [0.5, 0.4, 0.206]}
     rows = [
         {"rule": rule, "data": "yeast", "seed": seed, **dict(zip(benchmark.COLUMNS, found))}

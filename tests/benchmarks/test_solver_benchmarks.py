@@ -25,17 +25,17 @@ def modules(monkeypatch):
 
 
 @pytest.mark.parametrize("multi_plane", [False, True])
-@pytest.mark.parametrize("hungry", [False, True])
-def test_watching_a_fit_does_not_change_it(modules, multi_plane, hungry):
+@pytest.mark.parametrize("gap_sampling", [False, True])
+def test_watching_a_fit_does_not_change_it(modules, multi_plane, gap_sampling):
     problems, observed, _ = modules
     (data,) = problems.packed("digits", (0.01,))
-    parameters = {"solver": "mp-bcfw" if multi_plane else "bcfw", "average": hungry}
-    if hungry:
+    parameters = {"solver": "mp-bcfw" if multi_plane else "bcfw", "average": gap_sampling}
+    if gap_sampling:
         parameters |= {"sampling": "gap", "cache": True}
     options = observed.options_of(data, seed=3, **parameters)
     curve = observed.watch(data, options, limit=60, least_gap=1e-3)
     state = DualState(
-        data.problem, data.lam, data.block_weight, 3, draw=options.sampling == "gap", average=hungry
+        data.problem, data.lam, data.block_weight, 3, draw=gap_sampling, average=gap_sampling
     )
     n = len(curve.dual)
     calls = int(curve.calls[-1])
@@ -43,12 +43,12 @@ def test_watching_a_fit_does_not_change_it(modules, multi_plane, hungry):
         data.problem, state.lam, data.block_weight,
         replace(options, max_iter=calls // data.n + 1),
     )  # fmt: skip
-    alone = FrankWolfeFit(setup, state).solve()
+    unwatched = FrankWolfeFit(setup, state).solve()
     assert n > 5
-    np.testing.assert_array_equal(curve.dual[: n - 1], alone.history["dual"][: n - 1])
-    refreshed = np.arange(1, n + 1) // 10 if hungry else 0
+    np.testing.assert_array_equal(curve.dual[: n - 1], unwatched.history["dual"][: n - 1])
+    refreshed = np.arange(1, n + 1) // 10 if gap_sampling else 0
     np.testing.assert_array_equal(
-        (curve.calls - refreshed * data.n)[: n - 1], alone.history["oracle_calls"][: n - 1]
+        (curve.calls - refreshed * data.n)[: n - 1], unwatched.history["oracle_calls"][: n - 1]
     )
     assert (np.diff(curve.primal) <= 0).all()
     assert curve.gaps()[-1] <= 1e-3 < curve.gaps()[-2]
@@ -91,7 +91,7 @@ def row(calls, end=None):
         (row([None], end=1), row([None], end=8), None),
     ],
 )
-def test_a_run_that_did_not_get_there_bounds_a_ratio(modules, a, b, expected):
+def test_an_unfinished_run_bounds_the_ratio(modules, a, b, expected):
     assert modules[2].ratio(a, b, 0.1) == expected
 
 

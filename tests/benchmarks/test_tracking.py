@@ -22,7 +22,7 @@ def tracking(monkeypatch):
 
 
 def enumerated(i, x, y, weight):
-    """The Block of all labelings that satisfy the constraints."""
+    """Return the Block of all labelings that satisfy the constraints."""
     n = len(y)
     every = (np.arange(2**n)[:, np.newaxis] >> np.arange(n)) & 1
     values = every @ x.matrix.T.toarray()

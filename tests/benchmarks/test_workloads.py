@@ -30,7 +30,7 @@ def small_tasks(modules):
     yield data.images(0, 4, 8, 2), {"logistic + cut"}
     yield data.images(0, 4, 8, 3), {"logistic + cut"}
     yield data.void_borders(0), {"logistic + cut"}
-    X, Y = np.random.default_rng(0).normal(size=(60, 4)), None
+    X = np.random.default_rng(0).normal(size=(60, 4))
     Y = (X[:, :3] + X[:, 1:] > 0).astype(int)
 
     def fetch(subset, return_X_y):
@@ -39,7 +39,7 @@ def small_tasks(modules):
     yield data.label_sets(0, fetch), {"ClassifierChain"}
 
 
-def test_every_method_that_applies_predicts_every_kind(modules):
+def test_methods_for_every_kind_of_workload(modules):
     workloads, *_ = modules
     for task, more in small_tasks(modules):
         methods = workloads.methods_of(task)
@@ -85,7 +85,7 @@ def row(workload, method, seed, metric, value, seconds=1.0, converged=True):
     }  # fmt: skip
 
 
-def test_the_summary_by_hand(modules):
+def test_the_summary_equals_values_computed_by_hand(modules):
     _, _, summary = modules
     rows = []
     for seed, (ours, theirs) in enumerate([(0.11, 0.1), (0.13, 0.1), (0.12, 0.11)]):
@@ -104,7 +104,7 @@ def test_the_summary_by_hand(modules):
     assert (micro.first, micro.converged, micro.faster) == (True, False, "")
     assert micro.loss == pytest.approx(-0.02)
     assert (macro.first, macro.loss) == (False, pytest.approx(0.2))
-    # Differences 0.01, 0.03 and -0.05: the mean is below its standard error.
+    # The differences are 0.01, 0.03 and -0.03: the mean is below its standard error.
     near = [row("c", method, seed, "error", 0.1 + more)
             for seed, apart in enumerate([0.01, 0.03, -0.03])
             for method, more in (("default", apart), ("LinearSVC", 0.0))]  # fmt: skip
@@ -112,7 +112,7 @@ def test_the_summary_by_hand(modules):
     assert c.first
 
 
-def test_a_workload_whose_baselines_were_all_stopped(modules, capsys):
+def test_a_workload_without_finished_baselines(modules, capsys):
     *_, summary = modules
     rows = [row("a", "default", 0, "error", 0.1), row("a", "LinearSVC", 0, "error", "", "")]
     (a,) = summary.compare(rows)

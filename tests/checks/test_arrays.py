@@ -40,11 +40,11 @@ SETS = np.array([[0, 1], [0, np.ones(2)]], dtype=object)
 JOINTS, MAPS = {"features": [NODE]}, {"features": np.zeros((2, 1, 1, 1))}
 ROWS = PerNode(StandardScaler())
 BENT = sparse.csr_matrix(EDGE)
-BENT._shape = np.array([2, 2])
+BENT._shape = np.array([2, 2])  # not a tuple
 DEEP = np.ones((512, 512)).view(np.matrix)  # whose rows are matrices
 
 
-class Liar(list):
+class WrongLength(list):
     """An empty list whose length is not 0."""
 
     def __len__(self):
@@ -105,15 +105,15 @@ CASES = [
     (lambda: Sequences(NODE, [0, 2])["a"], TypeError, "an index must be an integer"),
     (lambda: Sequences(NODE, [0, 2], feature_names=RAGGED), ValueError, "feature_names must be an"),
     (lambda: Sequences(NODE, [0, 2])[RAGGED], ValueError, "an index must be an array"),
-    (lambda: Sequences.from_list(Liar()), TypeError, "items must be a list of sequences"),
+    (lambda: Sequences.from_list(WrongLength()), TypeError, "items must be a list of sequences"),
     (lambda: Sequences.from_list([NODE, DATES]), TypeError, "incompatible dtypes in items"),
     (lambda: ROWS.fit([NODE, DATES]), TypeError, "incompatible dtypes in X"),
     (lambda: ROWS.fit([np.ones((1, 1, 1)), RAGGED]), ValueError, r"X\[1\] must be an"),
     (lambda: viterbi(NODE, BENT), TypeError, r"sparse edge_scores\.shape is a ndarray"),
-    (lambda: distance_transform(Liar(), 1.0), ValueError, "costs"),
-    (lambda: MRF(Liar(), [], []), ValueError, "node_costs must be an array or a list"),
+    (lambda: distance_transform(WrongLength(), 1.0), ValueError, "costs"),
+    (lambda: MRF(WrongLength(), [], []), ValueError, "node_costs must be an array or a list"),
     (lambda: MRF(NODE, [], [], factors=np.array(1.0)), TypeError, "factors must be a list of pa"),
-    (lambda: SequenceVectorizer().fit(Liar()), TypeError, "X must be a list of sequences of"),
+    (lambda: SequenceVectorizer().fit(WrongLength()), TypeError, "X must be a list of sequences"),
     (lambda: hierarchical_labels(NODE, np.array(1.0)), TypeError, "names must be a list of str"),
     (lambda: hierarchical_labels(SETS, ["a", "b"]), ValueError, "Y must be an array of numbers"),
     (lambda: superpixel_graph(NODE, [[0, 1]] * 2, features=RAGGED), ValueError, "features must be"),
@@ -141,8 +141,8 @@ def test_tables_may_be_lists():
 
 
 @pytest.mark.parametrize("at_once", [1, 20, 10**6])
-def test_arrays_are_joined_some_at_a_time(rng, monkeypatch, at_once):
-    # One array after another is slow, all at once deaf to signals.
+def test_arrays_are_concatenated_in_batches(rng, monkeypatch, at_once):
+    # Single arrays are slow; one batch would delay signals.
     items = [rng.standard_normal((n, 3)) for n in (4, 1, 7, 2, 2)]
     mixed = [items[0].astype(np.float32), items[1], items[2].round().astype(int)]
     copies = []

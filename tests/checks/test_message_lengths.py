@@ -1,4 +1,4 @@
-"""Values of any length are short in messages."""
+"""Error messages shorten long values."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ LONG = "x" * 10**6
 
 
 class Wordy:
-    """An object whose methods raise errors with long messages, as label or as splitter."""
+    """A label or a splitter whose methods raise errors with long messages."""
 
     def __lt__(self, other):
         raise TypeError(LONG)
@@ -29,7 +29,7 @@ CALLS = {
     "feature name": lambda: Sequences(np.zeros((2, 1)), [0, 2], feature_names=[(LONG, 1)]),
     "tag": lambda: metrics.chunk_f1_score([[LONG]], [["O"]]),
     "masks": lambda: masks.bio_transitions([LONG]),
-    # What others raise repeats these, too.
+    # Other libraries repeat these values in their own errors.
     "seed": lambda: ChainSSVM(random_state=LONG).fit([np.eye(2)], [[0, 1]]),
     "chain": lambda: ChainSSVM().fit([np.array([[LONG]], dtype=object), [[1.0]]], [[0], [1]]),
     "frame": lambda: MulticlassSSVM().fit(pd.DataFrame({"a": [LONG, "1"]}), [0, 1]),

@@ -29,7 +29,7 @@ def test_is_canonical(rows, n):
     assert is_canonical(pointers, indices, n) == expected
 
 
-def test_pointers_are_checked():
+def test_invalid_pointers_are_not_canonical():
     for pointers in ([0, 3], [-1, 2], [0, 2, 1]):
         assert not is_canonical(np.array(pointers, np.int32), np.arange(2, dtype=np.int32), 2)
 

@@ -31,10 +31,7 @@ def real_file(name):
     return path
 
 
-# Sentences of the English Web Treebank
-
-
-def test_the_sample_of_the_treebank():
+def test_ewt_sample():
     bunch = load_ewt_sample()
     words, tags = load_ewt_sample(return_X_y=True)
     assert (words, tags) == (bunch.data, bunch.target)
@@ -43,9 +40,6 @@ def test_the_sample_of_the_treebank():
     assert all(6 <= len(sentence) <= 25 and all(sentence) for sentence in words)
     assert len({tag for sentence in tags for tag in sentence}) == 17
     assert "CC BY-SA 4.0" in bunch.DESCR
-
-
-# Digit dates
 
 
 def test_digit_dates_layout():
@@ -133,9 +127,6 @@ def test_digit_dates_errors(arguments, message):
         load_digit_dates(**arguments)
 
 
-# Synthetic sequences
-
-
 def test_make_sequences_layout():
     X, y = make_sequences(50, n_labels=3, n_features=2, min_length=2, max_length=6, random_state=0)
     assert len(X) == len(y) == 50
@@ -146,7 +137,7 @@ def test_make_sequences_layout():
         assert set(labels) <= {0, 1, 2}
 
 
-def test_make_sequences_without_noise_shows_the_label_centres():
+def test_make_sequences_without_noise_returns_the_label_centers():
     X, y = make_sequences(30, noise=0, random_state=0)
     flat_X, flat_y = np.vstack(X), np.concatenate(y)
     for label in np.unique(flat_y):
@@ -177,9 +168,6 @@ def test_markov_labels_follow_the_transition_matrix():
 def test_make_sequences_errors(arguments, message):
     with pytest.raises((ValueError, TypeError), match=message):
         make_sequences(**arguments)
-
-
-# Fetchers
 
 
 def letter_data(arrays):
@@ -236,7 +224,7 @@ def test_ocr_letters_download(monkeypatch, server, words, tmp_path):
         for name, array in words.items():
             assert arrays[name].dtype == array.dtype
             assert np.array_equal(arrays[name], array)
-    # The second time nothing is downloaded, and no draft is left behind.
+    # The second call downloads nothing, and no temporary file is left.
     X, y = fetch_ocr_letters(data_home=home, return_X_y=True)
     assert np.array_equal(X[2], bunch.data[2])
     assert np.array_equal(y[2], bunch.target[2])
@@ -257,7 +245,7 @@ def test_ocr_letters_of_scattered_lines(words):
 def test_real_ocr_letters_round_trip(monkeypatch, server, tmp_path):
     with np.load(real_file("ocr_letters.npz"), allow_pickle=False) as file:
         arrays = dict(file)
-    # With the recorded hashes.
+    # Checked against the hashes in the package.
     serve_words(monkeypatch, server, arrays)
     downloaded = fetch_ocr_letters(data_home=tmp_path)
     assert len(server[2]) == 1
@@ -270,7 +258,7 @@ def test_real_ocr_letters_round_trip(monkeypatch, server, tmp_path):
     assert "".join(cached.target_names[k] for k in cached.target[0]) == "ommanding"
 
 
-def test_damaged_download_leaves_nothing(monkeypatch, server, words, tmp_path):
+def test_damaged_download_leaves_no_file(monkeypatch, server, words, tmp_path):
     other = words | {"labels": words["labels"] + 1 - 2 * (words["labels"] > 3)}
     serve_words(monkeypatch, server, other, known=words)
     with pytest.raises(OSError, match=r"SHA256 checksum of array 'labels' "):
@@ -348,7 +336,7 @@ def test_real_conll2000(monkeypatch, server, tmp_path, subset, n_sentences, n_to
     served = real_file(f"conll2000_{subset}.txt.gz").read_bytes()
     (folder / f"{subset}.txt.gz").write_bytes(served)
     change_source(monkeypatch, "conll2000", url=url + "/{part}.txt.gz")
-    # With the recorded hashes.
+    # Checked against the hashes in the package.
     bunch = fetch_conll2000(subset=subset, data_home=tmp_path)
     assert len(bunch.data) == len(bunch.target) == n_sentences
     assert [len(x) for x in bunch.data] == [len(y) for y in bunch.target]

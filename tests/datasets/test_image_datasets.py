@@ -49,7 +49,7 @@ def test_make_grids_layout():
     np.testing.assert_array_equal(y, again_y)
 
 
-def test_make_grids_without_noise_shows_the_colours():
+def test_make_grids_without_noise_returns_the_label_centers():
     X, y = make_grids(5, noise=0, n_labels=4, random_state=1)
     for label in np.unique(y):
         assert len(np.unique(X[y == label], axis=0)) == 1

@@ -29,7 +29,7 @@ def test_layout_and_seed():
 
 
 def test_labels_follow_zipf():
-    # Without structure positions are independent draws from the law itself.
+    # With structure=0, labels are drawn independently from Zipf's law.
     _, y = make_large_domain_sequences(4000, 50, n_features=1, structure=0, random_state=0)
     flat = np.concatenate(y)
     law = 1 / (1 + np.arange(50))
@@ -45,7 +45,7 @@ def test_successors_are_few(structure):
     )
     pairs = np.concatenate([labels[:-1] * 400 + labels[1:] for labels in y])
     _, counts = np.unique(pairs, return_counts=True)
-    # 1,200 likely transitions take `structure` of the steps; others of 160,000 hardly repeat.
+    # The 1,200 likely transitions have the share `structure`; others of the 160,000 rarely repeat.
     frequent = counts[counts >= 4].sum() / len(pairs)
     assert frequent == pytest.approx(structure, abs=0.1)
     if structure == 1:

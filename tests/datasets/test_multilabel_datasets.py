@@ -19,7 +19,7 @@ from sstruct import datasets
 from sstruct.datasets import _fetched, fetch_scene, fetch_yeast, make_multilabel_pairwise
 from sstruct.preprocessing import hierarchical_labels
 
-# Names, file, rows of the parts (or of all), features, labels, labels of all rows.
+# File, rows of each split (or of all data), features, labels, ones in all label sets.
 SETS = {
     "bibtex": ("multilabel_bibtex.npz", (4880, 2515), 1836, 159, 17762),
     "corel16k": ("multilabel_corel16k001.npz", (13766,), 500, 153, 39353),
@@ -99,7 +99,7 @@ def test_documentation_is_made_from_the_table():
         assert fetch.__name__ == f"fetch_{name}"
         assert f"(({rows[0]}, {n_features}), ({rows[0]}, {n_labels}))" in fetch.__doc__
         assert file_name in fetch.__doc__
-        # No place of the template is left open.
+        # All placeholders of the template are filled.
         assert not re.search(r"\{(?!\"(train|all|sparse)\")", fetch.__doc__)
         default = inspect.signature(fetch).parameters["subset"].default
         assert default == ("train" if len(rows) == 2 else "all")
@@ -164,8 +164,6 @@ def test_real_scene():
     assert (Y.sum(axis=1) >= 1).all()
 
 
-# Yeast
-
 YEAST = "0,13 1:0.5 103:-0.25\n2 2:1\n 3:2e-1\n"
 
 
@@ -190,7 +188,7 @@ def test_yeast_download(monkeypatch, server, tmp_path):
     assert yeast.data[2, 2] == 0.2
     assert [np.flatnonzero(row).tolist() for row in yeast.target] == [[0, 13], [2], []]
     assert len(yeast.target_names) == 14
-    # The second time nothing is downloaded, and no draft is left behind.
+    # The second call downloads nothing, and no temporary file is left.
     X, Y = fetch_yeast(data_home=tmp_path / "new", return_X_y=True)
     np.testing.assert_array_equal(X, yeast.data)
     np.testing.assert_array_equal(Y.toarray(), yeast.target)
@@ -204,7 +202,7 @@ def test_yeast_download(monkeypatch, server, tmp_path):
     "served, what",
     [(YEAST.replace("0.5", "0.6"), "features"), (YEAST.replace("0,13", "0,12"), "label sets")],
 )
-def test_damaged_yeast_leaves_nothing(monkeypatch, server, tmp_path, served, what):
+def test_damaged_yeast_download_leaves_no_file(monkeypatch, server, tmp_path, served, what):
     serve_yeast(monkeypatch, server, served, known=YEAST)
     with pytest.raises(OSError, match=f"SHA256 checksum of the {what} in "):
         fetch_yeast(data_home=tmp_path / "new")
@@ -214,7 +212,7 @@ def test_damaged_yeast_leaves_nothing(monkeypatch, server, tmp_path, served, wha
 def test_real_yeast(monkeypatch, server, tmp_path):
     folder = real_folder("yeast_train.svm.gz")
     text = gzip.decompress((folder / "yeast_train.svm.gz").read_bytes()).decode()
-    # With the recorded hashes.
+    # Checked against the hashes in the package.
     requests = serve_yeast(monkeypatch, server, text)
     downloaded = fetch_yeast(data_home=tmp_path)
     cached = fetch_yeast(data_home=folder)
@@ -232,9 +230,6 @@ def test_yeast_is_downloaded_only_on_request(tmp_path):
         fetch_yeast(data_home=tmp_path, download_if_missing=False)
     with pytest.raises(ValueError, match='subset must be "train", "test" or "all"; got \'dev\''):
         fetch_yeast(data_home=tmp_path, subset="dev")
-
-
-# Synthetic label sets
 
 
 def test_make_multilabel_pairwise_layout():
@@ -255,7 +250,7 @@ def test_make_multilabel_pairwise_layout():
 
 
 def test_sets_are_drawn_from_the_model():
-    # One pair of labels without features: the four shares are known.
+    # For one pair of labels that ignore the features, the four probabilities are known.
     _, Y, edges, interactions = make_multilabel_pairwise(
         40_000, n_features=1, n_labels=2, n_pairs=1, informativeness=0.0, strength=1.5,
         return_interactions=True, random_state=0,
@@ -270,7 +265,7 @@ def test_sets_are_drawn_from_the_model():
 def test_features_are_informative():
     X, Y = make_multilabel_pairwise(20_000, n_labels=1, random_state=0)
     coef = np.linalg.lstsq(X, Y[:, 0] - Y.mean(), rcond=None)[0]
-    # A logistic model's slope at share p is p (1 - p) times its weights, less where it saturates.
+    # At probability p the slope of a logistic model is p (1 - p) times its weights.
     spread = np.std(X @ coef)
     assert 0.1 < spread < 0.3
     assert abs(Y.mean() - expit(np.log(0.3 / 0.7))) < 0.05

@@ -16,7 +16,7 @@ def test_stick_figures_layout():
         np.testing.assert_array_equal(np.column_stack([states % 24, states // 24]), joints)
         assert joints.min() >= 0
         assert joints.max() < 24
-        # Drawn where the joints are.
+        # The drawing covers the joints.
         assert (image[joints[:, 1].astype(int), joints[:, 0].astype(int)] == 1).all()
         assert image.min() == 0
     assert len(figures.joint_names) == len(figures.parents) == 11
@@ -27,10 +27,10 @@ def test_a_detector_without_noise_responds_at_its_joint():
     for sample, states in zip(figures.data, figures.target, strict=True):
         maps = sample["features"].reshape(11, -1, 2)
         at = maps[np.arange(11), states]
-        # Both detectors see the same; at another place at most 1.2.
+        # Both detectors respond equally, with a strength of at least 0.8.
         np.testing.assert_array_equal(at[:, 0], at[:, 1])
         assert (at >= 0.8).all()
-        assert (maps[:3].argmax(axis=1) == states[:3, np.newaxis]).all()  # no side
+        assert (maps[:3].argmax(axis=1) == states[:3, np.newaxis]).all()  # not paired
 
 
 def test_stick_figures_are_reproducible():
@@ -77,7 +77,7 @@ def test_people_come_from_the_file(tmp_path):
     np.testing.assert_array_equal(people.data[0], [[0, 1, 2], [3, 4, 5]])
     np.testing.assert_array_equal(people.data[1], np.arange(6, 14).reshape(4, 2))
     np.testing.assert_allclose(people.target[0], arrays["joints_xy"][0] / 2)
-    # x by the widths' ratio, y by the heights'.
+    # x is scaled by the ratio of the widths, y by that of the heights.
     np.testing.assert_allclose(people.target[1, :3], arrays["joints_xy"][1, :3] * [0.5, 1])
     assert np.isnan(people.target[1, 3]).all()
     assert np.isnan(people.target).sum() == 2

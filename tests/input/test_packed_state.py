@@ -13,7 +13,7 @@ from sstruct._input import packed_state
 from sstruct._input.packed_state import KEY, LEAST_WEIGHTS, SPARSE, pack_state, unpack_state
 from sstruct.preprocessing import SequenceVectorizer
 
-# With zero characters, and with halves of surrogate pairs, which UTF-8 has no bytes for.
+# With zero characters, and with lone surrogates, which UTF-8 cannot encode.
 TEXT = st.text(st.characters(categories=None), max_size=4) | st.sampled_from(["", "\0", "\ud800"])
 
 
@@ -22,7 +22,7 @@ def names_array(names):
 
 
 @given(st.lists(TEXT, min_size=1, max_size=6))
-def test_names_come_back(names):
+def test_names_are_restored(names):
     packed = pack_state({"names_": names_array(names), "other": 3})
     assert packed.keys() == {KEY, "other"}
     found = unpack_state(pickle.loads(pickle.dumps(packed)))
@@ -45,7 +45,7 @@ def test_names_come_back(names):
     ],
     ids=str,
 )
-def test_other_values_stay_as_they_are(value):
+def test_other_values_are_not_packed(value):
     state = {"value_": value}
     assert pack_state(state)["value_"] is value
     assert unpack_state(pack_state(state))["value_"] is value
@@ -77,7 +77,7 @@ def model():
 
 DAMAGED = {
     "not a dict": lambda packed: 3,
-    "no bytes": lambda packed: packed | {"feature_names_in_": names_array(["a", "b", "c"])},
+    "not bytes": lambda packed: packed | {"feature_names_in_": names_array(["a", "b", "c"])},
     "2-D": lambda packed: packed | {"feature_names_in_": np.zeros((1, 2), dtype=np.uint8)},
     "not UTF-8": lambda packed: packed | {"feature_names_in_": np.full(3, 0x80, dtype=np.uint8)},
     "too few": lambda packed: packed | {"feature_names_in_": np.full(3, 65, dtype=np.uint8)},
@@ -117,7 +117,7 @@ def test_a_pipeline_keeps_its_names_once(model):
     st.integers(0, 2**31),
     st.sampled_from([1.0, -0.0, 5e-324]),
 )
-def test_weights_come_back_to_the_bit(share, size, seed, value):
+def test_weights_are_restored_to_the_bit(share, size, seed, value):
     w = np.zeros(size)
     w[np.random.default_rng(seed).random(size) < share] = value
     packed = pack_state({"_w": w})
@@ -144,7 +144,7 @@ DAMAGED_WEIGHTS = {
     "not a dict": lambda packed: 3,
     "no size": lambda packed: {k: v for k, v in packed.items() if k != "size"},
     "a huge size": lambda packed: packed | {"size": 2**50},
-    "a size that is no integer": lambda packed: packed | {"size": 1e4},
+    "a size that is not an integer": lambda packed: packed | {"size": 1e4},
     "too small": lambda packed: packed | {"size": packed["size"] - 1},
     "outside": lambda packed: packed | {"places": packed["places"] + 2**20},
     "negative": lambda packed: packed | {"places": packed["places"] - 2**20},

@@ -220,7 +220,7 @@ def test_grid_search_in_processes(rng, storage):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_states_of_files_are_validated(form):
+def test_unpickled_states_are_validated(form):
     sequences, items = make(form, [1, 2])
     again = Sequences.__new__(Sequences)
     again.__setstate__(sequences.__getstate__())
@@ -338,7 +338,7 @@ def test_changed_arrays_of_edge_features():
         ChainSSVM().fit(X, [[0, 1], [0, 1, 1]])
 
 
-def test_a_file_without_a_state_has_no_items():
+def test_sequences_unpickled_without_a_state_have_no_items():
     bare = Sequences.__new__(Sequences)
     assert len(bare) == 0
     assert [*bare] == []

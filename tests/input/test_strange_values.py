@@ -100,18 +100,18 @@ def test_invalid_labels(kind, label):
     if kind in (MulticlassSSVM, MultilabelSSVM) and label == [1]:
         return  # a column of labels
     if isinstance(label, float) and kind in (GraphCRFSSVM, GridCRFSSVM):
-        assert kind(**ONCE).fit(X, y).classes_.tolist() == [1]  # unknown, as ignore_label is
+        assert kind(**ONCE).fit(X, y).classes_.tolist() == [1]  # NaN is unknown
         return
     check_raises(kind(**ONCE), X, y)
 
 
 @pytest.mark.parametrize("kind", DATA)
-def test_classes_without_end(kind):
+def test_endless_classes(kind):
     for classes in (itertools.count(), range(10**12), TWICE, ITSELF, [0, float("nan")], [[0], [1]]):
         check_raises(kind(classes=classes, **ONCE), *DATA[kind])
 
 
-def test_labels_without_end():
+def test_endless_labels():
     for y in (range(10**12), [range(10**12)] * 2, [ITSELF] * 2, ITSELF):
         for kind, (X, _) in DATA.items():
             check_raises(kind(**ONCE), X, y)
@@ -133,7 +133,7 @@ def test_fractions_are_numbers():
         check_raises(MulticlassSSVM(**{name: Fraction(1, HUGE)}), ROWS, CODES)
 
 
-def test_an_ignored_label_is_one():
+def test_ignore_label_must_be_a_valid_label():
     model = ChainSSVM(**ONCE).fit(SEQUENCES, CUT)
     for label in (Decimal("sNaN"), [1]):
         model.ignore_label = label
@@ -141,7 +141,7 @@ def test_an_ignored_label_is_one():
             model.predict(SEQUENCES, CUT)
 
 
-def test_an_ignored_label_of_parts_is_one():
+def test_ignore_label_of_trees_must_be_a_valid_label():
     model = TreeSSVM(parents=[-1, 0], ignore_label=Decimal("sNaN"), **ONCE)
     with pytest.raises(TypeError, match=r"ignore_label is .* cannot be a label"):
         model.fit(TREES, [[0, 1]] * 2)
@@ -151,17 +151,17 @@ def test_an_ignored_label_of_parts_is_one():
 @pytest.mark.parametrize(
     "X", [np.array(3.0), {0: 1}, frozenset([1]), iter([1]), None, 5, "ab", np.float64(2)]
 )
-def test_oracles_samples_are_a_list(X):
+def test_samples_of_oracles_must_be_a_list(X):
     check_raises(StructuredSVM(Choice(), **ONCE), X, [0])
 
 
-def test_a_memoryview_has_rows():
+def test_features_in_a_memoryview():
     model = MulticlassSSVM(**ONCE).fit(memoryview(ROWS), CODES)
     np.testing.assert_array_equal(model.predict(memoryview(ROWS)), model.predict(ROWS))
 
 
 @pytest.mark.parametrize("label", [pd.NA, np.datetime64("NaT"), float("nan")], ids=str)
-def test_labels_that_are_not_themselves_are_none(label):
+def test_labels_that_do_not_equal_themselves_are_unknown(label):
     with pytest.raises(ValueError, match=r"y\[0\] at node 1 is .*N.*unknown.*ignore_label"):
         ChainSSVM().fit(SEQUENCES, [["a", label, "b", "a"], ["a", "b", "a", "b"]])
 
@@ -235,7 +235,7 @@ def test_errors_are_clearer_than_those_of_numpy(kind, X, y, message):
     assert not hasattr(model, "classes_")
 
 
-def test_graphs_have_as_many_parts_as_they_have():
+def test_the_length_of_a_graph_is_not_trusted():
     graphs = [Longer(graph) for graph in GRAPHS]
     model = GraphCRFSSVM(**ONCE).fit(GRAPHS, CUT)
     for found, expected in zip(model.predict([GRAPHS[0], graphs[1]]), model.predict(GRAPHS)):
@@ -244,12 +244,15 @@ def test_graphs_have_as_many_parts_as_they_have():
 
 def test_error_for_array_as_parameter():
     check_raises(ChainSSVM(warm_start=np.zeros(3)), SEQUENCES, CUT)
+
+
+def test_fitted_models_are_unchanged_by_an_invalid_parameter():
     model = ChainSSVM(**ONCE).fit(SEQUENCES, CUT)
     model.set_params(n_jobs="a")
     check_raises(model, SEQUENCES, CUT)
 
 
-def test_images_labels_may_be_a_memoryview():
+def test_labels_of_images_in_a_memoryview():
     labels = np.array(LABELS)
     model = GridCRFSSVM(**ONCE).fit(IMAGES, memoryview(labels))
     np.testing.assert_array_equal(model.w_, GridCRFSSVM(**ONCE).fit(IMAGES, labels).w_)
@@ -289,7 +292,7 @@ def test_error_for_objects_whose_repr_raises():
         vectorizer.fit([[{"a": 1}]])
 
 
-def test_markers_that_answer_with_themselves():
+def test_na_as_marker_of_unknown_labels():
     assert not is_unknown(np.array([1.0, 0.0]), [pd.NA]).any()
 
 
@@ -298,12 +301,12 @@ def test_numbers_beyond_doubles_in_a_transformer():
         preprocessing.PerNode(StandardScaler()).fit_transform(10**400)
 
 
-def test_labels_that_differ_by_a_nul_are_two():
+def test_labels_that_differ_by_a_nul_character_are_distinct():
     model = ChainSSVM(**ONCE).fit(SEQUENCES, [["a", "a\0", "a", "a\0"], ["a", "a\0"] * 2])
     assert model.classes_.tolist() == ["a", "a\0"]
 
 
-def test_sparse_classes():
+def test_error_for_sparse_classes():
     classes = sparse.coo_array(np.eye(3))
     classes.row[0] = 1000
     model = MulticlassSSVM(solver="ssg", lam=0.1, random_state=0)

@@ -29,7 +29,7 @@ from sstruct.solvers import MPBCFW
 RNG = np.random.default_rng(0)
 N, L = 8, 6
 X = [RNG.normal(size=(L, 3)) for _ in range(N)]
-CODES = [RNG.integers(0, 3, L) for _ in range(N)]  # 2 becomes the label that is unknown
+CODES = [RNG.integers(0, 3, L) for _ in range(N)]  # tests replace 2 by marks of unknown labels
 GRAPHS = [(x, np.array([[0, 1], [1, 2], [3, 4]])) for x in X]
 IMAGES = [RNG.normal(size=(3, 4, 2)) for _ in range(N)]
 MASKS = [RNG.integers(0, 3, (3, 4)) for _ in range(N)]
@@ -131,7 +131,7 @@ def test_states_of_trees(mark):
 
 @pytest.mark.parametrize("kind", [MulticlassSSVM, MultilabelSSVM])
 @unknown
-def test_rows_need_their_label(kind, mark):
+def test_rows_require_known_labels(kind, mark):
     rows, codes = np.concatenate(X), np.concatenate(CODES)
     message = rf"y\[\d\] is .*unknown.*{kind.__name__} has no ignore_label: remove"
     check_raises(message, kind(**ONCE), rows, mark(codes))
@@ -148,7 +148,7 @@ def test_masked_scalars_in_lists():
         r"y\[\d+\] is masked", MulticlassSSVM(), rows, [one for codes in y for one in codes]
     )
     known = ChainSSVM(**ONCE).fit(X, CODES)
-    np.testing.assert_array_equal(known.predict(X, y)[0].shape, (L,))
+    assert known.predict(X, y)[0].shape == (L,)
 
 
 def test_rows_of_images_may_be_masked():
@@ -181,7 +181,7 @@ def test_unknown_labels_in_other_methods():
     check_raises(r"classes\[1\] is None", ChainSSVM(classes=[0, None]), X, known)
 
 
-def test_transformers_of_nodes_pass_unknown_labels_on():
+def test_transformers_of_nodes_accept_unknown_labels():
     y = [with_objects(codes) for codes in CODES]
     pipeline = make_pipeline(PerNode(StandardScaler()), ChainSSVM(ignore_label=-1, **ONCE))
     assert pipeline.fit(X, y)[-1].classes_.tolist() == [0, 1]
@@ -192,7 +192,7 @@ def test_transformers_of_nodes_pass_unknown_labels_on():
     assert pipeline.fit(IMAGES, masks)[-1].classes_.tolist() == [0, 1]
 
 
-def test_label_sets_are_sent_to_the_latent_fit():
+def test_error_for_unknown_label_sets_recommends_latent_ssvm():
     sets = np.column_stack([np.concatenate(CODES) % 2, np.concatenate(CODES) > 1])
     hidden = np.ma.masked_equal(sets, 1)
     rows = np.concatenate(X)
@@ -212,7 +212,7 @@ def test_pixels_without_a_label_have_no_vote():
         superpixel_labels(segments, masked, ignore_label=None)
 
 
-def test_metrics():
+def test_metrics_ignore_or_reject_unknown_labels():
     true = [np.ma.masked_equal(codes, 2) for codes in CODES]
     known = np.mean(np.concatenate(CODES)[np.concatenate(CODES) < 2] == 0)
     zeros = [np.zeros(L, int) for _ in X]
@@ -293,7 +293,7 @@ def test_reserved_labels(kind, names, expected):
             kind(**{**options, "ignore_label": ignored}).fit(data, labels)
 
 
-def test_a_reserved_label_is_warned_of_once():
+def test_reserved_labels_warn_once():
     y = [np.where(codes == 2, -100, codes - 1) for codes in CODES]
     early = MPBCFW(early_stopping=True)
     for solver, given in (("auto", {}), (early, {}), (early, {"X_val": X, "y_val": y})):
@@ -425,7 +425,7 @@ def test_samples_without_order(y):
     )
 
 
-def test_axes():
+def test_errors_for_wrong_shapes():
     check_raises(r"X\[0\] has shape \(6, 3, 1\)", ChainSSVM(), [x[..., None] for x in X], CODES)
     column = [codes[:, None] for codes in CODES]
     for y in (column, np.array(column)):

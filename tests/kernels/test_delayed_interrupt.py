@@ -10,29 +10,29 @@ from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 
 
 @pytest.fixture
-def heard():
-    """Install a signal handler, and return the list of the signals that it receives."""
-    heard = []
-    handler = heard.append
+def received():
+    """Install a signal handler; yield the list of signals that it receives."""
+    received = []
+    handler = received.append
     previous = signal.signal(signal.SIGINT, lambda number, frame: handler(number))
-    yield heard
+    yield received
     signal.signal(signal.SIGINT, previous)
 
 
-def test_a_signal_waits_for_the_end_of_the_block(heard):
+def test_a_signal_waits_for_the_end_of_the_block(received):
     before = signal.getsignal(signal.SIGINT)
     with DelayedInterrupt() as delay:
         signal.raise_signal(signal.SIGINT)
-        assert heard == [signal.SIGINT]
+        assert received == [signal.SIGINT]
         delay.begin()
         delay.begin()
         signal.raise_signal(signal.SIGINT)
-        assert heard == [signal.SIGINT]
-    assert heard == [signal.SIGINT] * 2
+        assert received == [signal.SIGINT]
+    assert received == [signal.SIGINT] * 2
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_the_handler_is_back_after_an_exception(heard):
+def test_the_handler_is_back_after_an_exception(received):
     def fail():
         with DelayedInterrupt() as delay:
             delay.begin()
@@ -42,7 +42,7 @@ def test_the_handler_is_back_after_an_exception(heard):
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(ZeroDivisionError):
         fail()
-    assert heard == [signal.SIGINT]
+    assert received == [signal.SIGINT]
     assert signal.getsignal(signal.SIGINT) is before
 
 
@@ -61,16 +61,16 @@ def test_ctrl_c_is_raised_at_the_end():
     assert done
 
 
-def test_a_last_moment_does_not_wait(heard):
+def test_a_last_moment_does_not_wait(received):
     with DelayedInterrupt() as delay:
         delay.begin()
         with pytest.raises(KeyboardInterrupt), GracePeriod():
             signal.raise_signal(signal.SIGINT)
-        assert heard == []
-    assert heard == [signal.SIGINT]
+        assert received == []
+    assert received == [signal.SIGINT]
 
 
-def test_outside_of_a_block_nothing_waits(heard):
+def test_begin_outside_of_a_block_has_no_effect(received):
     before = signal.getsignal(signal.SIGINT)
     DelayedInterrupt().begin()
     assert signal.getsignal(signal.SIGINT) is before
@@ -88,7 +88,7 @@ def test_handlers_that_are_not_functions_are_kept(kept):
         signal.signal(signal.SIGINT, previous)
 
 
-def test_a_handler_that_came_meanwhile_stays(heard):
+def test_a_handler_installed_inside_the_block_is_kept(received):
     def another(*_):
         pass
 
@@ -98,7 +98,7 @@ def test_a_handler_that_came_meanwhile_stays(heard):
     assert signal.getsignal(signal.SIGINT) is another
 
 
-def test_other_threads_hold_nothing_back(heard):
+def test_other_threads_do_not_delay_signals(received):
     before, found = signal.getsignal(signal.SIGINT), []
 
     def work():
