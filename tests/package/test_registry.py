@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.hostile.certificates import BLOCKS
-from tests.registry import EXAMPLES, FIRST, TRAINED, public_estimators
+from tests.registry import EXAMPLES, FIRST, TRAINED, WITH_OPTIONS, public_estimators
 
 
 @pytest.mark.parametrize("estimator", public_estimators())
@@ -32,3 +32,14 @@ def test_attacks_recompute_the_objective(name):
     assert name in BLOCKS, (
         f"add the objective of {name!r} to BLOCKS in tests/hostile/certificates.py"
     )
+
+
+def test_solvers_contain_each_value_of_each_option():
+    solvers = [each.get_params() for each in WITH_OPTIONS]
+    for name, values in {
+        "step": {"auto", "fw", "pairwise", "away", "corrective"},
+        "sampling": {"auto", "uniform", "permutation", "gap", "given"},
+        "cache": {"auto", True, False},
+        "average": {"auto", True, False},
+    }.items():
+        assert {each[name] for each in solvers if name in each} == values
