@@ -24,7 +24,7 @@ def chain(**options):
 
 @pytest.fixture(scope="module")
 def data():
-    """Short noisy sequences of three labels."""
+    """Return short noisy sequences of three labels."""
     rng = np.random.default_rng(0)
     y = [rng.integers(0, 3, length) for length in rng.integers(1, 5, 40)]
     X = [np.eye(3)[labels] + 0.8 * rng.standard_normal((len(labels), 3)) for labels in y]
@@ -129,7 +129,7 @@ def test_a_frozen_estimator_is_not_fitted_again(data):
         CalibratedSSVM(FrozenEstimator(chain())).fit(X, y)
 
 
-def test_labels_that_a_split_has_not_seen_are_unknown_there(data):
+def test_labels_missing_from_a_training_split_are_unknown_in_its_test_split(data):
     X, y = data
     rare = [labels.astype(int) for labels in y]
     rare[0] = np.full(len(rare[0]), 9)

@@ -83,9 +83,6 @@ def gaps_of(scores):
     return np.stack(others, axis=-1) - scores
 
 
-# Sets equal their definition ----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("allow_empty", [False, True])
 @pytest.mark.parametrize("level", [0.15, 0.3, 0.5, 0.8, 0.95])
 @pytest.mark.parametrize("k", [1, 2, 10**6])
@@ -212,9 +209,6 @@ def test_cross_conformal_scores_come_from_the_models_of_the_splits(data):
     np.testing.assert_allclose(np.sort(of_nodes._shares), np.sort(shares))
 
 
-# Coverage of new samples --------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("noise", [0.8, 0.3])
 @pytest.mark.parametrize("target", ["labelings", "nodes"])
 def test_the_coverage_of_simulated_samples(target, noise):
@@ -259,9 +253,6 @@ def test_each_new_sample_is_covered_with_the_confidence_level():
     assert low <= covered <= high
 
 
-# Every kind of structure --------------------------------------------------------------------------
-
-
 def leaves(value):
     """Yield the arrays of nested lists and object arrays."""
     if isinstance(value, np.ndarray) and value.dtype != object:
@@ -296,7 +287,7 @@ def test_nodes_of_every_structure(name):
     # One score for each node.
     sizes = [len(table.reshape(-1, table.shape[-1])) for table in leaves(large)]
     assert len(model.conformity_scores_) == sum(sizes)
-    # With an infinite threshold, all labels.
+    # An infinite threshold adds all labels to the sets.
     model._publish({"_n_conformity_samples": 1})
     sets, is_complete = model.predict_set(X)
     assert all(table.all() for table in leaves(sets))
@@ -304,11 +295,11 @@ def test_nodes_of_every_structure(name):
 
 
 def covers(sets, y):
-    """Return which true labels are in sets, for a code of each label."""
+    """Return the entries of the true labels, given by their codes, for each row."""
     return sets[np.arange(len(y)), y]
 
 
-def test_rows():
+def test_sets_of_rows_equal_the_definition():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 300)
     X = np.c_[y, 1 - y] + rng.standard_normal((300, 2))
@@ -323,7 +314,7 @@ def test_rows():
     assert len(crossed.conformity_scores_) == 300
 
 
-def test_label_sets():
+def test_sets_of_label_sets_equal_the_definition():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, (200, 4))
     X = y + 0.8 * rng.standard_normal((200, 4))
@@ -359,9 +350,6 @@ def test_poses_and_types_of_nodes_equal_their_max_marginals():
                 gaps += covers(gaps_of(rows), codes).tolist()
         model = split(estimator, X, y, target="nodes", confidence_level=0.5)
         np.testing.assert_array_equal(model.conformity_scores_, np.sort(gaps))
-
-
-# Special samples ----------------------------------------------------------------------------------
 
 
 def test_masks_and_unseen_labels_have_infinite_scores(data):
@@ -499,10 +487,7 @@ def test_other_forms_of_input(data):
     assert of_nodes.predict_set(X)[0].shape == (20, 3, 2)
 
 
-# Habits -------------------------------------------------------------------------------------------
-
-
-def test_sets_of_rows_have_the_predictions_of_the_estimator():
+def test_predict_is_that_of_the_estimator():
     rows, labels = np.eye(2), [0, 1]
     inner = MulticlassSSVM().fit(rows, labels)
     model = split(inner, rows, labels, target="nodes", confidence_level=0.5)

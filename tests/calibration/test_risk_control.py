@@ -14,7 +14,7 @@ samples_with_scores = st.lists(st.lists(st.sampled_from(VALUES), max_size=4), mi
 
 
 def risk(scores, weights, t):
-    """Return the weighted sum of the fractions of misses, and of a sample with misses only."""
+    """Return the weighted mean of the losses, with one additional sample whose loss is 1."""
     total, n = sum(weights), sum(w > 0 for w in weights)
     losses = [Fraction(sum(s > t for s in own), max(len(own), 1)) for own in scores]
     weighted = sum(Fraction(w) * n / total * loss for w, loss in zip(weights, losses, strict=True))

@@ -7,7 +7,7 @@ from sstruct import ChainSSVM, MulticlassSSVM, MultilabelSSVM
 from sstruct.calibration import CalibratedSSVM
 
 FAILING = {
-    # Copies of a sample and a sample of their total weight are split in different ways.
+    # Repeated samples and one sample with their total weight are split in different ways.
     "check_sample_weight_equivalence_on_dense_data": None,
     "check_sample_weight_equivalence_on_sparse_data": None,
     # Expect that an estimator with predict_proba is a classifier.

@@ -142,7 +142,7 @@ def made(name, n=40):
 
 
 def nodes_of(value):
-    """The arrays of scores or probabilities of the nodes of one sample."""
+    """Return the arrays of scores or probabilities of the nodes of one sample."""
     parts = value if isinstance(value, list) else [value]
     return [row for part in parts for row in np.reshape(part, (-1, np.shape(part)[-1]))]
 
@@ -190,7 +190,7 @@ def test_probabilities_are_those_of_all_labelings(name):
 
 
 def score_of(name, model, x):
-    """The score of a labeling by the joint feature map."""
+    """Return a function that computes the score of a labeling by the joint feature map."""
     w = model.estimator_.w_
     if name in ("forests", "potts"):
         pairwise = model.estimator_.pairwise
@@ -435,7 +435,7 @@ def test_invalid_labels():
 
 
 @pytest.mark.parametrize("name", ["forests", "cycles"])
-def test_weights_and_the_number_of_fits(name):
+def test_held_out_samples_of_weight_zero_are_ignored(name):
     _, X, y = made(name)
     estimator = CASES[name][0]
     once = estimator.fit(X[:20], y[:20])

@@ -32,7 +32,7 @@ def labels(**options):
 
 
 def rare_labels(seed, n):
-    """Noisy rows with labels of different frequencies."""
+    """Return noisy rows with labels of different frequencies."""
     rng = np.random.default_rng(seed)
     Y = (rng.random((n, 4)) < [0.1, 0.2, 0.3, 0.5]).astype(int)
     return np.hstack([Y + rng.normal(size=(n, 4)), rng.normal(size=(n, 2))]), Y
@@ -141,7 +141,7 @@ def test_predictions_agree_with_the_hierarchy(seed, scoring):
                 assert (sets[:, k] <= sets[:, PARENTS[k]]).all()
 
 
-def test_the_score_of_a_hierarchy_is_of_valid_sets():
+def test_the_score_of_a_hierarchy_is_computed_from_valid_sets():
     rng = np.random.default_rng(3)
     Y = rng.integers(0, 2, (60, 2))
     Y[:, 1] &= Y[:, 0]
@@ -167,7 +167,7 @@ def test_labels_without_positive_or_negative_rows():
     assert (empty.best_threshold_ == 0).all()
     assert (empty.best_score_, empty.predict(X).sum()) == (0, 0)
     rare = np.zeros_like(Y)
-    rare[5, 0] = 1  # in one test part, so that this split has no row to train on
+    rare[5, 0] = 1  # the split that tests this row has no positive row to train on
     assert TunedThresholdSSVM(labels(), cv=3).fit(X, rare).best_score_ == 0
 
 
@@ -242,7 +242,7 @@ def test_formats(data, model):
     assert model.score(X, Y, weights) == pytest.approx(np.average(right, weights=weights))
 
 
-def test_there_is_no_partial_fit(data, model):
+def test_error_for_partial_fit(data, model):
     with pytest.raises(AttributeError, match="requires all samples"):
         model.partial_fit(*data)
 
