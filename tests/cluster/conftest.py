@@ -11,16 +11,15 @@ ROOT = Path(__file__).parents[2]
 PRELOAD = f"import sys; sys.path.append({str(ROOT)!r})"
 
 
-# It ends with the last test here: workers use CPU time even if they are idle.
+# It is closed after the last test of this folder, since idle workers use CPU time, too.
 @pytest.fixture(scope="package")
 def cluster_client():
     distributed = pytest.importorskip("distributed")
     dask = pytest.importorskip("dask")
     with (
-        # A worker that was killed may take longer to come back where others work too: its nanny
-        # was then closed just as the worker came, and with it what the next test had chosen.
-        # Profiles, which sample each thread every 10 ms, are not used, and frequent measurements
-        # of memory and CPU time cost more CPU time than most tests.
+        # On a busy machine, a killed worker may take longer to restart than the default timeout,
+        # after which it would be closed, even if the next test used it already. Profiles every
+        # 10 ms and frequent measurements of memory and CPU time cost more than most tests.
         dask.config.set(
             {
                 "distributed.deploy.lost-worker-timeout": "120s",

@@ -72,56 +72,58 @@ def without(values, places, empty):
 
 @pytest.mark.parametrize("form", [0, 1])
 @pytest.mark.parametrize("kind", KINDS)
-def test_empty_partitions_take_no_part(client, kind, form):
+def test_empty_partitions_are_ignored(client, kind, form):
     model, X, y, forms = KINDS[kind]
     nothing, no_labels = forms[form]
-    # One partition in the middle and the last one are empty, and a sample of the first.
+    # One partition in the middle, the last one, and one sample of the first one are empty.
     places = {2, *range(6, 12), *range(18, 24)}
     X, y = without(X, places, nothing), without(y, places, no_labels)
-    there, told = fitted(model, partitions(X), partitions(y))
-    assert told == ["X has 13 samples without nodes, ignored in training; the first is X[2]"]
+    remote, messages = fitted(model, partitions(X), partitions(y))
+    assert messages == ["X has 13 samples without nodes, ignored in training; the first is X[2]"]
     some = [i for i in range(N) if i not in places]
     own = [X[i] for i in some], [y[i] for i in some]
-    here = clone(model).fit(*own)
-    assert np.array_equal(np.hstack(there.classes_), np.hstack(here.classes_))
-    assert np.hstack(there.classes_).dtype == np.hstack(here.classes_).dtype
+    local = clone(model).fit(*own)
+    assert np.array_equal(np.hstack(remote.classes_), np.hstack(local.classes_))
+    assert np.hstack(remote.classes_).dtype == np.hstack(local.classes_).dtype
     left = clone(model).fit(*(partitions(values, [0, 5, 11]) for values in own))
-    np.testing.assert_array_equal(there.w_, left.w_)
-    assert there.dual_objective_ <= here.objective_ * (1 + 1e-12)
-    assert here.dual_objective_ <= there.objective_ * (1 + 1e-12)
-    assert there.score(partitions(X), partitions(y)) == pytest.approx(there.score(*own), rel=1e-12)
+    np.testing.assert_array_equal(remote.w_, left.w_)
+    assert remote.dual_objective_ <= local.objective_ * (1 + 1e-12)
+    assert local.dual_objective_ <= remote.objective_ * (1 + 1e-12)
+    assert remote.score(partitions(X), partitions(y)) == pytest.approx(
+        remote.score(*own), rel=1e-12
+    )
     with pytest.raises(ValueError, match="no labeled node"):
-        there.score(partitions([nothing] * N), partitions([no_labels] * N))
+        remote.score(partitions([nothing] * N), partitions([no_labels] * N))
 
 
 def test_indices_of_empty_samples_count_those_of_weight_zero(client):
     X, y = without(CHAINS, range(8, 12), []), without(TAGS, range(8, 12), [])
     weights = (np.arange(N) != 1).astype(float)
-    _, told = fitted(KINDS["chain"][0], partitions(X), partitions(y), weights)
-    assert told == ["X has 4 samples without nodes, ignored in training; the first is X[8]"]
+    _, messages = fitted(KINDS["chain"][0], partitions(X), partitions(y), weights)
+    assert messages == ["X has 4 samples without nodes, ignored in training; the first is X[8]"]
 
 
 @pytest.mark.parametrize("classes", [None, [0, 1, 2]])
 @pytest.mark.parametrize("n_empty", [0, 2])
-def test_unlabeled_partitions_take_no_part(client, classes, n_empty):
+def test_unlabeled_partitions_are_ignored(client, classes, n_empty):
     model = clone(KINDS["chain"][0]).set_params(ignore_label=-1, classes=classes)
     X = without(CHAINS, range(n_empty), [])
     y = [np.full(len(x), -1) if i < 6 else labels for i, (x, labels) in enumerate(zip(X, TAGS))]
-    there, told = fitted(model, partitions(X), partitions(y))
+    remote, messages = fitted(model, partitions(X), partitions(y))
     first = "X has 2 samples without nodes, ignored in training; the first is X[0]"
-    assert told == ([first] if n_empty else [])
+    assert messages == ([first] if n_empty else [])
     left = clone(model).fit(*(partitions(values[6:], [0, 6, 12, 18]) for values in (X, y)))
-    np.testing.assert_array_equal(there.w_, left.w_)
-    assert there.classes_.tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(remote.w_, left.w_)
+    assert remote.classes_.tolist() == [0, 1, 2]
 
 
-def test_partitions_of_trees_without_annotations_take_no_part(client, rng):
+def test_unlabeled_partitions_of_trees_are_ignored(client, rng):
     X, y = candidates(rng, [-1, 0, 0], N)
     y = [np.full(3, -1) if i < 6 else states for i, states in enumerate(y)]
     model = TreeSSVM(parents=[-1, 0, 0], ignore_label=-1, **PARAMETERS)
-    there = clone(model).fit(partitions(X), partitions(y))
+    remote = clone(model).fit(partitions(X), partitions(y))
     left = clone(model).fit(*(partitions(values[6:], [0, 6, 12, 18]) for values in (X, y)))
-    np.testing.assert_array_equal(there.w_, left.w_)
+    np.testing.assert_array_equal(remote.w_, left.w_)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -163,7 +165,7 @@ def test_a_warm_start_continues_beside_an_empty_partition(client):
 
 @pytest.mark.filterwarnings("ignore:X has .* without nodes", "ignore:the test samples")
 @pytest.mark.parametrize("lams, refit", [(None, False), ([1.0, 0.1], False), ([1.0, 0.1], True)])
-def test_searches_leave_out_folds_without_nodes(client, lams, refit):
+def test_searches_ignore_folds_without_nodes(client, lams, refit):
     places = {1, *range(6, 12)}
     X, y = without(CHAINS, places, []), without(TAGS, places, [])
     numbers = np.split(np.arange(N), CUTS[1:-1])
@@ -172,29 +174,31 @@ def test_searches_leave_out_folds_without_nodes(client, lams, refit):
         for train, test in LeaveOneOut().split(numbers)
     ]
     search = PathCV(KINDS["chain"][0], lams=lams, eps=0.5, refit=refit, cv=LeaveOneOut())
-    there, told = fitted(search, partitions(X), partitions(y))
-    assert sorted(told) == [
+    remote, messages = fitted(search, partitions(X), partitions(y))
+    assert sorted(messages) == [
         "X has 7 samples without nodes, ignored in training; the first is X[1]",
         "the test samples of 1 of 4 splits have no labeled node, and mean_test_score excludes "
         "these splits; the first is split 1",
     ]
-    here, as_told = fitted(clone(search).set_params(cv=folds), X, y)
-    assert as_told == told
+    local, local_messages = fitted(clone(search).set_params(cv=folds), X, y)
+    assert local_messages == messages
     scored = [folds[k] for k in (0, 2, 3)]
     for rule in ("best", "one-se"):
-        here = clone(search).set_params(cv=folds, rule=rule).fit(X, y)
+        local = clone(search).set_params(cv=folds, rule=rule).fit(X, y)
         without_fold = clone(search).set_params(cv=scored, rule=rule).fit(X, y)
-        at = np.searchsorted(-here.cv_results_["param_lam"], -without_fold.cv_results_["param_lam"])
+        at = np.searchsorted(
+            -local.cv_results_["param_lam"], -without_fold.cv_results_["param_lam"]
+        )
         for name in ("mean_test_score", "std_test_score"):
             np.testing.assert_array_equal(
-                here.cv_results_[name][at], without_fold.cv_results_[name]
+                local.cv_results_[name][at], without_fold.cv_results_[name]
             )
-        assert here.best_score_ == without_fold.best_score_
-    for found in (there, here):
+        assert local.best_score_ == without_fold.best_score_
+    for found in (remote, local):
         assert np.isnan(found.cv_results_["split1_test_score"]).all()
         assert np.isnan(found.split_scores(found.best_lam_)).tolist() == [False, True, False, False]
     np.testing.assert_array_equal(
-        there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"]
+        remote.cv_results_["mean_test_score"], local.cv_results_["mean_test_score"]
     )
 
 

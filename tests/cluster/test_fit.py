@@ -27,7 +27,7 @@ from tests.estimators.same_bits import assert_same_bits
 pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
 
 
-def remote(X, y, oracle=None, **parameters):
+def fit_on_cluster(X, y, oracle=None, **parameters):
     with joblib.parallel_config(backend="dask"):
         return fit(X, y, oracle, **parameters)
 
@@ -35,27 +35,27 @@ def remote(X, y, oracle=None, **parameters):
 @pytest.mark.parametrize(
     "options", [*OPTIONS, {"batch_size": 9}], ids=lambda p: "-".join(map(str, p.values()))
 )
-def test_a_cluster_changes_no_bit(client, rng, options):
+def test_fits_on_a_cluster_equal_local_fits(client, rng, options):
     X, y = make_choices(rng, n=40)
-    assert_same_bits(remote(X, y, **options), fit(X, y, **options))
+    assert_same_bits(fit_on_cluster(X, y, **options), fit(X, y, **options))
 
 
-def test_sparse_features_slack_rescaling_and_warm_starts_change_no_bit(client, rng):
+def test_sparse_features_slack_rescaling_and_warm_starts(client, rng):
     X, y = make_choices(rng, n=40)
     weights = rng.integers(0, 3, 40)
     for oracle, options in (
         (Choice(as_sparse=True), {}),
         (ConstrainedChoice(), {"rescaling": "slack"}),
     ):
-        alone = StructuredSVM(oracle, lam=0.02, max_iter=1, random_state=0, **options)
-        alone.set_params(warm_start=True).fit(X, y, weights)
+        local = StructuredSVM(oracle, lam=0.02, max_iter=1, random_state=0, **options)
+        local.set_params(warm_start=True).fit(X, y, weights)
         with joblib.parallel_config(backend="dask"):
-            there = StructuredSVM(**alone.get_params()).fit(X, y, weights)
-        assert_same_bits(there, alone)
+            remote = StructuredSVM(**local.get_params()).fit(X, y, weights)
+        assert_same_bits(remote, local)
         # Continue the fit on the cluster locally, and vice versa.
         with joblib.parallel_config(backend="dask"):
-            alone.fit(X, y, weights)
-        assert_same_bits(there.fit(X, y, weights), alone)
+            local.fit(X, y, weights)
+        assert_same_bits(remote.fit(X, y, weights), local)
 
 
 def partitions(client, X, y, kind):
@@ -85,10 +85,10 @@ def same(value):
 def test_partitions_are_samples_one_after_another(client, rng, kind):
     X, y = make_choices(rng, n=40)
     weights = rng.integers(0, 3, 40)
-    alone = StructuredSVM(Choice(), lam=0.02, max_iter=1, random_state=0)
-    there = StructuredSVM(**alone.get_params())
-    there.fit(*partitions(client, X, y, kind), weights)
-    assert_same_bits(there, alone.fit(X, y, weights))
+    local = StructuredSVM(Choice(), lam=0.02, max_iter=1, random_state=0)
+    remote = StructuredSVM(**local.get_params())
+    remote.fit(*partitions(client, X, y, kind), weights)
+    assert_same_bits(remote, local.fit(X, y, weights))
 
 
 class Ends(Choice):
@@ -103,21 +103,21 @@ class Ends(Choice):
             if np.abs(w).max() > 0.2 * k + 0.1:
                 try:
                     os.unlink(flag)
-                except FileNotFoundError:  # another worker was first, perhaps this moment
+                except FileNotFoundError:  # another worker has removed it
                     continue
                 os._exit(1)
         return super().argmax(x, w, y_true, loss_weight)
 
 
 @pytest.mark.parametrize("kind", ["lists", "bag"])
-def test_a_worker_that_dies_takes_nothing_with_it(client, rng, tmp_path, kind):
+def test_lost_workers_do_not_change_the_fit(client, rng, tmp_path, kind):
     X, y = make_choices(rng, n=40)
-    alone = fit(X, y)
+    local = fit(X, y)
     given = (X, y) if kind == "lists" else partitions(client, X, y, kind)
     flags = [str(tmp_path / name) for name in ("first", "second")][: 2 if kind == "lists" else 1]
     for flag in flags:
         open(flag, "w").close()
-    assert_same_bits(remote(*given, Ends(*flags)), alone)
+    assert_same_bits(fit_on_cluster(*given, Ends(*flags)), local)
     assert not any(map(os.path.exists, flags))
 
 
@@ -198,7 +198,7 @@ def test_error_for_data_lost_before_assignment(client):
 def test_an_oracle_that_ends_every_worker_ends_the_fit(client, rng):
     X, y = make_choices(rng, n=40)
     with pytest.raises(RuntimeError, match="does the oracle end its process"):
-        remote(X, y, EndsAlways())
+        fit_on_cluster(X, y, EndsAlways())
 
 
 class Listing:
@@ -221,7 +221,7 @@ def numbered(*numbers):
 
 def test_repeated_notices_of_a_lost_worker_count_once():
     losses = Losses("why?")
-    for _ in range(10 * MOST_LOSSES):  # the scheduler still lists it, and parts are placed on it
+    for _ in range(10 * MOST_LOSSES):  # the scheduler still lists it and assigns partitions to it
         losses.add(numbered(3, 4), "a")
     for k in range(50):  # many workers are lost at once, with one partition each
         losses.add(numbered(10 + k), f"worker {k}")
@@ -249,12 +249,12 @@ def test_workers_without_an_actor_count_as_lost_after_a_timeout(monkeypatch):
         losses.add(numbered(3), "a")
 
 
-def test_parts_of_a_lost_worker_go_to_others_while_it_is_listed(monkeypatch):
+def test_partitions_of_a_lost_worker_move_to_others_while_it_is_listed(monkeypatch):
     losses = Losses("why?")
     assert losses.threads(Listing("ab")) == {"a": 1, "b": 1}
     losses.add(numbered(3), "a")
     assert losses.threads(Listing("ab")) == {"b": 1}
-    # Without another one they wait for one, or else until they take what is listed.
+    # Without another worker, wait for a new one; after the timeout, use the listed one.
     assert losses.threads(Listing("a", "a", "ac")) == {"c": 1}
     monkeypatch.setattr(dask_cluster, "REPLACEMENT", 0.01)
     assert losses.threads(Listing("a")) == {"a": 1}
@@ -277,7 +277,7 @@ class Unreadable:
         return unreadable, ()
 
 
-def test_a_call_that_a_worker_cannot_read_is_lost(client, monkeypatch):
+def test_a_worker_that_cannot_unpickle_a_call_is_lost(client, monkeypatch):
     monkeypatch.setattr(dask_cluster, "LOOK", 0.05)
     monkeypatch.setattr(dask_cluster, "TRANSFER", 0.3)
     address = min(client.nthreads())
@@ -286,7 +286,7 @@ def test_a_call_that_a_worker_cannot_read_is_lost(client, monkeypatch):
     group.wait(client)
     with pytest.raises(WorkerLost):
         group.result(group.call("sleep", Unreadable()))
-    # Long calls are not lost, nor those that wait for them.
+    # Long calls are not lost, nor calls that wait for them.
     calls = [group.call("sleep", 1.0), group.call("sleep", 0.0)]
     assert [group.result(call) for call in calls] == ["rested", "rested"]
 
@@ -301,12 +301,12 @@ def test_error_for_cluster_without_workers(monkeypatch):
             protocol="tcp://",
             host="127.0.0.1",
             dashboard_address=":0",
-        ) as local,
-        distributed.Client(local) as client,
+        ) as empty,
+        distributed.Client(empty) as client,
     ):
         with pytest.raises(RuntimeError, match=r"no worker was available within 0\.2 seconds$"):
             dask_cluster.threads_there(client)
-        # A nanny that has restarted its worker too often restarts it no more.
+        # A nanny no longer restarts a worker that has ended too often.
         with pytest.raises(RuntimeError, match="does the oracle end its process"):
             dask_cluster.threads_there(client, dask_cluster.SUSPECT)
 
@@ -330,34 +330,34 @@ class Holds(Choice):
         raise error
 
 
-def test_errors_of_the_oracle_surface_and_the_state_is_kept(client, rng):
+def test_errors_of_the_oracle_are_raised_and_keep_the_state(client, rng):
     X, y = make_choices(rng, n=40)
     model = StructuredSVM(Fails(), lam=0.02, tol=1e-6, random_state=0)
     with joblib.parallel_config(backend="dask"):
         with pytest.raises(OracleError) as caught:
             model.fit(X, y)
-        alone = StructuredSVM(Fails(), lam=0.02, tol=1e-6, random_state=0)
+        local = StructuredSVM(Fails(), lam=0.02, tol=1e-6, random_state=0)
     assert caught.value.args == ("six", 6)
     assert model.status_ == "INTERRUPTED"
-    with pytest.raises(OracleError) as at_home:
-        alone.fit(X, y)
-    assert caught.value.__notes__[0] == at_home.value.__notes__[0]
+    with pytest.raises(OracleError) as expected:
+        local.fit(X, y)
+    assert caught.value.__notes__[0] == expected.value.__notes__[0]
     assert "on a worker" in caught.value.__notes__[1]
-    np.testing.assert_array_equal(model.w_, alone.w_)
+    np.testing.assert_array_equal(model.w_, local.w_)
     with pytest.raises(ValueError, match=r"X\[\d+\]: the oracle has changed the sample"):
-        remote(X, y, Changes())
+        fit_on_cluster(X, y, Changes())
     with pytest.raises(RuntimeError, match="ValueError: with a lock"):
-        remote(X, y, Holds())
+        fit_on_cluster(X, y, Holds())
 
 
-def test_invalid_truths_are_reported_first(client, rng):
+def test_invalid_samples_are_reported_before_the_fit(client, rng):
     X, y = make_choices(rng, n=40)
     wrong = [*y[:33], len(X[33]), *y[34:]]
     with pytest.raises(IndexError) as caught:
-        remote(X, wrong)
+        fit_on_cluster(X, wrong)
     assert "X[33]" in caught.value.__notes__[0]
     with pytest.raises(ValueError, match=r"X\[5\]: joint_feature returned shape \(3,\)"):
-        remote([*X[:5], X[5][:, :3], *X[6:]], y)
+        fit_on_cluster([*X[:5], X[5][:, :3], *X[6:]], y)
 
 
 def test_invalid_partitions(client, rng):
@@ -396,7 +396,7 @@ def in_a_task(X, y):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_a_fit_in_a_task_stays_there(client, rng):
+def test_a_fit_in_a_task_does_not_wait_for_workers(client, rng):
     X, y = make_choices(rng, n=24)
     tasks = [client.submit(in_a_task, X, y, pure=False) for _ in range(3)]
     for w, error in client.gather(tasks):

@@ -13,12 +13,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality ga
 
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
 @pytest.mark.parametrize("oracle", [ByScores, Named])
-def test_potentials_and_encodings_are_the_workers_own(client, rng, oracle, rescaling):
+def test_fits_with_optional_methods_equal_local_fits(client, rng, oracle, rescaling):
     X, y = make_choices(rng)
     y = names(y) if oracle is Named else y
     options = {"lam": 0.05, "max_iter": 2, "rescaling": rescaling, "random_state": 0}
-    alone = StructuredSVM(oracle(), **options).fit(X, y)
+    local = StructuredSVM(oracle(), **options).fit(X, y)
     with joblib.parallel_config(backend="dask"):
-        there = StructuredSVM(oracle(), **options).fit(X, y)
-    np.testing.assert_array_equal(there.w_, alone.w_)
-    assert there.predict(X).tolist() == alone.predict(X).tolist()
+        remote = StructuredSVM(oracle(), **options).fit(X, y)
+    np.testing.assert_array_equal(remote.w_, local.w_)
+    assert remote.predict(X).tolist() == local.predict(X).tolist()

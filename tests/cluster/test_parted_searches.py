@@ -48,36 +48,36 @@ def folds_of_samples():
 
 
 @pytest.mark.parametrize("backend", ["dask", None])
-def test_a_grid(client, data, backend):
+def test_grid_search(client, data, backend):
     X, y = data
     model = ChainSSVM(tol=1e-3, random_state=0)
     search = GridSearchCV(model, {"lam": [0.3, 3.0]}, cv=FOLDS)
     with joblib.parallel_config(backend=backend) if backend else joblib.parallel_config():
-        there = clone(search).fit(partitions(X), partitions(y))
-    alone = clone(search).set_params(cv=folds_of_samples()).fit(X, y)
+        remote = clone(search).fit(partitions(X), partitions(y))
+    local = clone(search).set_params(cv=folds_of_samples()).fit(X, y)
     name = "split{}_test_score".format
     for k in range(2):
-        found, expected = (of.cv_results_[name(k)] for of in (there, alone))
-        if backend == "dask":  # whole fits, as in one place
+        found, expected = (of.cv_results_[name(k)] for of in (remote, local))
+        if backend == "dask":  # each fit runs as a whole on one worker
             np.testing.assert_array_equal(found, expected)
-        # Of rounds to a gap of 1e-3: a few of the 400 labels.
+        # Otherwise fits run in rounds to a gap of 1e-3: a few of the 400 labels may differ.
         np.testing.assert_allclose(found, expected, atol=0.02)
-    assert there.best_params_ == alone.best_params_
-    assert "rounds" in there.best_estimator_.history_
+    assert remote.best_params_ == local.best_params_
+    assert "rounds" in remote.best_estimator_.history_
 
 
 @pytest.mark.parametrize("lams", [None, [1.0, 0.1]])
-def test_a_path(client, data, lams):
+def test_path_search(client, data, lams):
     X, y = data
     search = PathCV(ChainSSVM(random_state=0), lams=lams, eps=0.1, lam_min=0.01, cv=FOLDS)
-    alone = clone(search).set_params(cv=folds_of_samples()).fit(X, y)
+    local = clone(search).set_params(cv=folds_of_samples()).fit(X, y)
     for given in ((partitions(X), partitions(y)), (partitions(list(zip(X, y))), None)):
-        there = clone(search).fit(*given)
+        remote = clone(search).fit(*given)
         for key in ("split0_test_score", "split1_test_score", "param_lam"):
-            np.testing.assert_array_equal(there.cv_results_[key], alone.cv_results_[key])
-        assert there.best_lam_ == alone.best_lam_
-        # The last fit is one of rounds to a gap of 0.01, with other weights.
-        assert there.score(*given) == pytest.approx(alone.score(X, y), abs=0.02)
+            np.testing.assert_array_equal(remote.cv_results_[key], local.cv_results_[key])
+        assert remote.best_lam_ == local.best_lam_
+        # The final fit runs in rounds to a gap of 0.01, so that its weights differ.
+        assert remote.score(*given) == pytest.approx(local.score(X, y), abs=0.02)
     with pytest.raises(ValueError, match="sample_weight is not supported for partitions"):
         clone(search).fit(partitions(X), partitions(y), np.ones(100))
 
@@ -95,7 +95,7 @@ def test_searches_work_on_every_cluster_size(data, size):
     model = ChainSSVM(tol=0.1, random_state=0)
     path = PathCV(model, lams=[1.0, 0.1], cv=FOLDS)
     grid = GridSearchCV(model, {"lam": [1.0, 0.1]}, cv=FOLDS)
-    alone = clone(path).set_params(cv=folds_of_samples()).fit(X, y)
+    local = clone(path).set_params(cv=folds_of_samples()).fit(X, y)
     with (
         distributed.LocalCluster(
             n_workers=size[0], threads_per_worker=size[1], processes=False,
@@ -108,15 +108,15 @@ def test_searches_work_on_every_cluster_size(data, size):
         for search in (path, grid):
             with joblib.parallel_config(backend="dask"):
                 on_dask = clone(search).fit(*given)
-            # The whole search in one task, which must not wait for a place that it takes itself.
+            # The whole search runs in one task, which must not wait for its own worker.
             in_task = client.submit(fit_in_task, search, held, pure=False).result(timeout=60)
-            for there in (clone(search).fit(*given), on_dask, in_task):
+            for remote in (clone(search).fit(*given), on_dask, in_task):
                 if search is path:
                     for key in ("split0_test_score", "split1_test_score"):
                         np.testing.assert_array_equal(
-                            there.cv_results_[key], alone.cv_results_[key]
+                            remote.cv_results_[key], local.cv_results_[key]
                         )
-                assert there.score(*given) > 0.5
+                assert remote.score(*given) > 0.5
 
 
 def test_error_for_folds_without_partitions(client, data):
@@ -128,17 +128,19 @@ def test_error_for_folds_without_partitions(client, data):
             search.fit(partitions(X), partitions(y))
 
 
-def test_rows(client, rows):
+def test_grid_search_over_partitions_of_rows(client, rows):
     X, Y, y = (values[:100] for values in rows)
     kinds = [X, sparse.csr_matrix(X), pd.DataFrame(X, columns=list("vwxyz"))]
     for model, truth in ((MulticlassSSVM(random_state=0), y), (MultilabelSSVM(random_state=0), Y)):
         grid = {"lam": [0.1, 1.0], "max_iter": [5], "tol": [0.5]}
-        alone = GridSearchCV(model, grid, cv=folds_of_samples()).fit(X, truth)
+        local = GridSearchCV(model, grid, cv=folds_of_samples()).fit(X, truth)
         for kind in kinds:
             with joblib.parallel_config(backend="dask"):
-                there = GridSearchCV(model, grid, cv=FOLDS).fit(partitions(kind), partitions(truth))
+                remote = GridSearchCV(model, grid, cv=FOLDS).fit(
+                    partitions(kind), partitions(truth)
+                )
             np.testing.assert_allclose(
-                there.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"]
+                remote.cv_results_["mean_test_score"], local.cv_results_["mean_test_score"]
             )
 
 
@@ -155,8 +157,8 @@ def test_scores_are_those_of_all_samples(client, data, rows, rng, kind):
         model = MultilabelSSVM(random_state=0)
     model.fit(X, y)
     weights = np.arange(100) % 3 * (np.arange(100) >= 25)
-    there = model.score(partitions(X), partitions(y), weights)
-    assert there == pytest.approx(model.score(X, y, weights), rel=1e-12)
+    remote = model.score(partitions(X), partitions(y), weights)
+    assert remote == pytest.approx(model.score(X, y, weights), rel=1e-12)
     with pytest.raises(ValueError, match="X has 0 samples, expected at least 1"):
         model.score(partitions(X[:0]), partitions(y[:0]))
     with pytest.raises(ValueError, match="X has 4 partitions and y has 3"):

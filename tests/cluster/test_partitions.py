@@ -86,25 +86,25 @@ def assert_same_model(one, other):
     ],
     ids=lambda options: "-".join(options) or "plain",
 )
-def test_a_fit_to_partitions_has_the_optimum_of_one_to_lists(client, data, options):
+def test_a_fit_to_partitions_has_the_optimum_of_a_local_fit(client, data, options):
     X, y = data
     if "transition_mask" in options:
         X = [x[:1] for x in X]
         y = [labels[:1] for labels in y]
     weights = np.arange(90) % 3
     options = {**PARAMETERS, "tol": 0.02, **options}
-    here = ChainSSVM(**options).fit(X, y, weights)
-    there = ChainSSVM(**options).fit(partitions(X), partitions(y), weights)
-    assert there.converged_
-    assert there.classes_.tolist() == here.classes_.tolist()
-    assert there.inference_.split(";")[0] == here.inference_.split(";")[0]
-    assert abs(there.objective_ - here.objective_) <= 0.02 * here.objective_
-    assert there.dual_objective_ <= here.objective_ * (1 + 1e-12)
-    assert here.dual_objective_ <= there.objective_ * (1 + 1e-12)
-    copy = pickle.loads(pickle.dumps(there))
-    for one, other in zip(copy.predict(X[:5]), there.predict(X[:5])):
+    local = ChainSSVM(**options).fit(X, y, weights)
+    remote = ChainSSVM(**options).fit(partitions(X), partitions(y), weights)
+    assert remote.converged_
+    assert remote.classes_.tolist() == local.classes_.tolist()
+    assert remote.inference_.split(";")[0] == local.inference_.split(";")[0]
+    assert abs(remote.objective_ - local.objective_) <= 0.02 * local.objective_
+    assert remote.dual_objective_ <= local.objective_ * (1 + 1e-12)
+    assert local.dual_objective_ <= remote.objective_ * (1 + 1e-12)
+    copy = pickle.loads(pickle.dumps(remote))
+    for one, other in zip(copy.predict(X[:5]), remote.predict(X[:5])):
         np.testing.assert_array_equal(one, other)
-    history = there.history_
+    history = remote.history_
     assert (np.diff(history["dual"]) >= -1e-12).all()
     assert (np.diff(history["bytes_received"]) > 0).all()
 
@@ -116,15 +116,15 @@ def test_a_fit_to_partitions_has_the_optimum_of_one_to_lists(client, data, optio
 def test_lam_auto_is_that_of_all_samples(client, data, options):
     X, y = data
     weights = np.arange(90) % 3
-    here = ChainSSVM(max_iter=1, tol=0.99, random_state=0, **options).fit(X, y, weights)
-    there = clone(here).fit(partitions(X), partitions(y), weights)
-    assert there.lam == "auto"
-    assert there.lam_ == pytest.approx(here.lam_, rel=1e-12)
-    assert there.pairwise_scale_ == pytest.approx(here.pairwise_scale_, rel=1e-12)
+    local = ChainSSVM(max_iter=1, tol=0.99, random_state=0, **options).fit(X, y, weights)
+    remote = clone(local).fit(partitions(X), partitions(y), weights)
+    assert remote.lam == "auto"
+    assert remote.lam_ == pytest.approx(local.lam_, rel=1e-12)
+    assert remote.pairwise_scale_ == pytest.approx(local.pairwise_scale_, rel=1e-12)
 
 
-# Without what fits to partitions do not support, and without users' oracles. Quick tests fit each
-# estimator once with its defaults, slow ones to other forms of input and with other parameters.
+# The examples that fits to partitions support, without oracles of users. The fast tests fit each
+# estimator once with its defaults; the slow ones cover other forms of input and parameters.
 EXAMPLES = [
     pytest.param(
         example,
@@ -148,15 +148,15 @@ def test_every_estimator_fits_to_partitions(client, example, parameters):
     X, y = example.samples(90)
     weights = np.arange(90) % 3
     model = example.unfitted(**{"tol": 0.02, "max_iter": 1000} | parameters)
-    here = clone(model).fit(X, y, weights)
-    there = clone(model).fit(partitions(X), partitions(y), weights)
-    assert there.converged_
-    assert there.lam_ == pytest.approx(here.lam_, rel=1e-12)
-    assert there.inference_ == here.inference_
-    if "approximate" not in here.inference_:
-        assert there.dual_objective_ <= here.objective_ * (1 + 1e-12)
-        assert here.dual_objective_ <= there.objective_ * (1 + 1e-12)
-        assert (np.diff(there.history_["dual"]) >= -1e-12).all()
+    local = clone(model).fit(X, y, weights)
+    remote = clone(model).fit(partitions(X), partitions(y), weights)
+    assert remote.converged_
+    assert remote.lam_ == pytest.approx(local.lam_, rel=1e-12)
+    assert remote.inference_ == local.inference_
+    if "approximate" not in local.inference_:
+        assert remote.dual_objective_ <= local.objective_ * (1 + 1e-12)
+        assert local.dual_objective_ <= remote.objective_ * (1 + 1e-12)
+        assert (np.diff(remote.history_["dual"]) >= -1e-12).all()
     if parameters == {"lam": "auto"}:
         check_warm_start(model.set_params(lam=0.1), X, y, partitions)
 
@@ -175,11 +175,11 @@ def test_costly_oracles(client):
 def test_nodes_of_several_types(client, rng, options):
     X, y = typed_samples(rng, 90)
     model = TypedGraphCRFSSVM(lam=0.1, tol=0.02, random_state=0, **options)
-    there = clone(model).fit(partitions(X), partitions(y))
-    for own, expected in zip(there.classes_, clone(model).fit(X, y).classes_, strict=True):
+    remote = clone(model).fit(partitions(X), partitions(y))
+    for own, expected in zip(remote.classes_, clone(model).fit(X, y).classes_, strict=True):
         np.testing.assert_array_equal(own, expected)
-    given = clone(model).set_params(classes=[None, there.classes_[1].tolist(), None])
-    assert_same_model(given.fit(partitions(X), partitions(y)), there)
+    given = clone(model).set_params(classes=[None, remote.classes_[1].tolist(), None])
+    assert_same_model(given.fit(partitions(X), partitions(y)), remote)
     fewer = [labels[:2] for labels in y[:30]]
     with pytest.raises(ValueError, match="the same number of node types in each partition"):
         clone(model).fit(partitions(X), partitions([*fewer, *y[30:]]))
@@ -259,7 +259,7 @@ def test_priors(client, data, bounded, tmp_path):
         clone(model).set_params(prior=np.ones(3)).fit(partitions(X), partitions(y))
 
 
-def test_bags_and_futures_and_the_number_of_workers_change_no_bit(client, data):
+def test_bags_futures_and_the_number_of_workers_do_not_change_the_fit(client, data):
     import dask.bag
     import distributed
 
@@ -269,7 +269,6 @@ def test_bags_and_futures_and_the_number_of_workers_change_no_bit(client, data):
     assert_same_model(ChainSSVM(**PARAMETERS).fit(futures, None), delayed)
     bag = dask.bag.from_delayed(partitions(list(zip(X, y))))
     assert_same_model(ChainSSVM(**PARAMETERS).fit(bag, None), delayed)
-    # All on one worker.
     address = sorted(client.nthreads())[0]
     one = [client.submit(list, part, workers=[address]) for part in futures]
     distributed.wait(one)
@@ -281,7 +280,7 @@ def test_lists_are_divided_into_n_jobs_partitions(client, data):
     cuts = [0, 30, 60, 90]
     parts = [[dask.delayed(part[a:b]) for a, b in pairwise(cuts)] for part in (X, y)]
     expected = ChainSSVM(**PARAMETERS).fit(*parts)
-    alone = ChainSSVM(**PARAMETERS).fit(X, y)
+    local = ChainSSVM(**PARAMETERS).fit(X, y)
     with joblib.parallel_config(backend="dask", n_jobs=3):
         assert_same_model(ChainSSVM(**PARAMETERS).fit(X, y), expected)
         given = Sequences.from_list(X), Sequences.from_list(y)
@@ -294,7 +293,7 @@ def test_lists_are_divided_into_n_jobs_partitions(client, data):
         with pytest.raises(ValueError, match="X has 90 samples but y has 89"):
             ChainSSVM(**PARAMETERS).fit(X, y[1:])
     with joblib.parallel_config(backend="dask"):
-        assert_same_model(ChainSSVM(**PARAMETERS).fit(X, y), alone)
+        assert_same_model(ChainSSVM(**PARAMETERS).fit(X, y), local)
 
 
 def test_features_that_workers_map_from_files(client, data, tmp_path):
@@ -313,8 +312,8 @@ def test_features_that_workers_map_from_files(client, data, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", range(10))
-def test_a_worker_that_dies_changes_no_bit(client, data, rng, moment):
-    # A pass of the fit, and a moment of the rounds after it: each takes some milliseconds.
+def test_lost_workers_do_not_change_the_fit(client, data, rng, moment):
+    # The worker ends within the rounds after this pass, each of which takes some milliseconds.
     first, seconds = int(rng.integers(1, 8)), rng.uniform(0, 0.06)
     X, y = data
     parameters = {**PARAMETERS, "tol": 1e-5, "solver": MPBCFW(certificate_every=4)}
@@ -392,7 +391,7 @@ def test_error_if_partition_changes_after_loss_of_worker(client, data, tmp_path,
     with pytest.raises(ValueError, match=rf"partition \d was computed again.*{difference}"):
         model.fit(parts(X, "X"), parts(y, "y"))
     assert ended
-    # What is left is the model so far: no certificate of data that have changed.
+    # The model so far is kept, without a certificate, since the data have changed.
     assert model.status_ == "INTERRUPTED"
     assert model.objective_ == np.inf
     undisturbed = ChainSSVM(**PARAMETERS | {"tol": 1e-6}).fit(X, y)
@@ -446,7 +445,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_goes_away_leaves_the_model_so_far(data):
+def test_a_fit_that_loses_its_scheduler_keeps_the_model_so_far(data):
     import distributed
 
     X, y = data
@@ -494,12 +493,12 @@ def test_resumed_fit_equals_uninterrupted_fit(client, data, tmp_path):
 
     with pytest.raises(Enough):
         ChainSSVM(**parameters).set_callbacks(leave).fit(X, y)
-    # As it was after the first certificate: writing takes too long for more.
+    # Written after the first certificate, since saving is limited to a small share of the time.
     first = file.read_bytes()
     resumed = ChainSSVM(**parameters).fit(X, y)
     assert_same_model(resumed, whole)
     assert not file.exists()
-    for last in (4, 5):  # with a certificate and without, but for the end
+    for last in (4, 5):  # with and without a certificate before the final one
         with pytest.warns(ConvergenceWarning):
             ChainSSVM(**parameters, max_iter=last).fit(X, y)
         assert_same_model(ChainSSVM(**parameters).fit(X, y), whole)
@@ -517,15 +516,15 @@ WARM = {**PARAMETERS, "tol": 1e-2, "warm_start": True, "classes": ["a", "b", "c"
 
 
 def check_warm_start(model, X, y, cut, sample_weight=None, **later):
-    """Go on from a fit of the first three partitions: on the same, then on all with `later` set.
+    """Continue a fit to the first three partitions: on the same ones, then on all with `later` set.
 
-    cut : function that makes partitions, which are four
+    cut : function that divides values into four partitions
     """
     model = clone(model).set_params(warm_start=model.warm_start or True)
     model.fit(cut(X)[:3], cut(y)[:3])
     assert model.converged_
     value = model.dual_objective_
-    # A pass more than there were: dual weights are those of before, but for rounding.
+    # One pass more: the dual weights are those of the first fit, up to rounding.
     model = pickle.loads(pickle.dumps(model)).set_params(max_iter=1)
     model.fit(cut(X)[:3], cut(y)[:3])
     assert model.converged_
@@ -557,7 +556,7 @@ def test_warm_start_continues_from_the_last_fit(client, data, kind, options):
     check_warm_start(model, *data, partitions, 1.0 + np.arange(90) % 3, lam=0.4)
 
 
-def test_a_cluster_that_has_gone_by_the_end_leaves_the_model(client, data, monkeypatch):
+def test_a_cluster_lost_at_the_end_of_a_fit_leaves_the_model(client, data, monkeypatch):
     X, y = partitions(data[0]), partitions(data[1])
     ask = DaskPartitions.ask
 
@@ -625,10 +624,10 @@ def test_a_warm_start_needs_its_partitions(client, data):
     more = dask.delayed([X[0]]), dask.delayed([np.full(len(X[0]), "d")])
     with pytest.raises(ValueError, match=r"requires its classes, but \['d'\] is new"):
         other.fit([*partitions(X), more[0]], [*partitions(y), more[1]])
-    # A model of here has no partitions.
-    here = ChainSSVM(**WARM).fit(X, y)
+    # A model that was fitted locally has no partitions.
+    local = ChainSSVM(**WARM).fit(X, y)
     with pytest.raises(ValueError, match="into new partitions after"):
-        here.fit(partitions(X), partitions(y))
+        local.fit(partitions(X), partitions(y))
 
 
 @pytest.mark.parametrize("field", ["parts_alpha", "parts_rounds", "length_code", "parts_code"])
@@ -647,7 +646,7 @@ def test_modified_file_raises(client, data, tmp_path, field):
         model.fit(X, y)
 
 
-def test_no_certificate_stands_on_the_weights_of_a_file(client, data, tmp_path):
+def test_certificates_do_not_rely_on_the_weights_in_a_file(client, data, tmp_path):
     X, y = partitions(data[0]), partitions(data[1])
     file = tmp_path / "fit.ckpt"
     model = ChainSSVM(**PARAMETERS, tol=1e-3, max_iter=2, solver=MPBCFW(checkpoint=file))
@@ -660,7 +659,7 @@ def test_no_certificate_stands_on_the_weights_of_a_file(client, data, tmp_path):
     with open(file, "wb") as out:
         np.savez(out, **arrays)
     with pytest.warns(ConvergenceWarning):
-        model.fit(X, y)  # which certifies what is there
+        model.fit(X, y)  # which only certifies the state in the file
     assert model.dual_objective_ == pytest.approx(value, rel=1e-12)
     whole = ChainSSVM(**PARAMETERS, tol=1e-3).fit(X, y)
     model.set_params(max_iter=1000).fit(X, y)
@@ -676,7 +675,7 @@ def _other_version():
     sstruct.__version__ = "0.0.1"
 
 
-def _other_answers(number):
+def _invalid_answers(number):
     from sstruct._estimators.core.parted_fit import PartOfFit
 
     calls, advance = [], PartOfFit.advance
@@ -686,24 +685,24 @@ def _other_answers(number):
         return advance(self, *news) if len(calls) < number else (None, np.zeros(7), np.zeros(5))
 
     PartOfFit.advance = other
-    PartOfFit.rightly = advance
+    PartOfFit.original_advance = advance
 
 
-def _as_before(version):
+def _restore(version):
     import sstruct
     from sstruct._estimators.core.parted_fit import PartOfFit
 
     sstruct.__version__ = version
-    if "rightly" in vars(PartOfFit):
-        PartOfFit.advance = PartOfFit.rightly
-        del PartOfFit.rightly
+    if "original_advance" in vars(PartOfFit):
+        PartOfFit.advance = PartOfFit.original_advance
+        del PartOfFit.original_advance
 
 
 @pytest.fixture
 def other_code(client):
-    """Replace code on all workers, since any of them may have all partitions."""
+    """Yield a function that replaces code on all workers, any of which may have all partitions."""
     yield client.run
-    client.run(_as_before, sstruct.__version__)
+    client.run(_restore, sstruct.__version__)
 
 
 def test_error_for_worker_of_another_version(data, other_code):
@@ -714,8 +713,8 @@ def test_error_for_worker_of_another_version(data, other_code):
         ChainSSVM(**PARAMETERS).fit(partitions(data[0]), partitions(data[1]))
 
 
-def test_answers_of_other_code_leave_the_model_so_far(data, other_code):
-    other_code(_other_answers, 9)
+def test_invalid_answers_of_a_worker_leave_the_model_so_far(data, other_code):
+    other_code(_invalid_answers, 9)
     model = ChainSSVM(**PARAMETERS, tol=1e-6)
     with pytest.raises(RuntimeError, match=r"partition \d returned an invalid reply to 'advance'"):
         model.fit(partitions(data[0]), partitions(data[1]))

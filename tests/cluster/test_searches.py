@@ -44,12 +44,12 @@ SEARCHES = [
 
 @pytest.mark.parametrize("search", SEARCHES, ids=["grid of chains", "grid of an oracle", "path"])
 def test_searches_on_a_cluster_agree_with_local_ones(client, dates, search):
-    alone = search.fit(*dates)
-    results = {k: v for k, v in alone.cv_results_.items() if "test_score" in k}
-    best, weights = alone.best_params_, alone.best_estimator_.w_
+    local = search.fit(*dates)
+    results = {k: v for k, v in local.cv_results_.items() if "test_score" in k}
+    best, weights = local.best_params_, local.best_estimator_.w_
     with joblib.parallel_config(backend="dask"):
-        there = search.fit(*dates)
+        remote = search.fit(*dates)
     for name, values in results.items():
-        np.testing.assert_array_equal(there.cv_results_[name], values, err_msg=name)
-    assert there.best_params_ == best
-    np.testing.assert_array_equal(there.best_estimator_.w_, weights)
+        np.testing.assert_array_equal(remote.cv_results_[name], values, err_msg=name)
+    assert remote.best_params_ == best
+    np.testing.assert_array_equal(remote.best_estimator_.w_, weights)

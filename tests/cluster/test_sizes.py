@@ -19,10 +19,10 @@ FITS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("processes", [False, True], ids=["threads", "processes"])
-def test_the_size_of_a_cluster_changes_no_bit(rng, processes):
+def test_the_size_of_a_cluster_does_not_change_the_fit(rng, processes):
     distributed = pytest.importorskip("distributed")
     X, y = make_choices(rng, n=40)
-    alone = [fit(X, y, oracle, **options) for oracle, options in FITS]
+    local = [fit(X, y, oracle, **options) for oracle, options in FITS]
     with (
         distributed.LocalCluster(
             n_workers=3, threads_per_worker=2, processes=processes, protocol="tcp://",
@@ -35,6 +35,6 @@ def test_the_size_of_a_cluster_changes_no_bit(rng, processes):
             cluster.scale(n_workers)
             client.wait_for_workers(n_workers, timeout=60)
             assert list(client.nthreads().values()) == [2] * n_workers
-            for there, (oracle, options) in zip(alone, FITS):
+            for expected, (oracle, options) in zip(local, FITS):
                 with joblib.parallel_config(backend="dask"):
-                    assert_same_bits(fit(X, y, oracle, **options), there)
+                    assert_same_bits(fit(X, y, oracle, **options), expected)

@@ -29,8 +29,8 @@ def test_the_workers_of_a_cluster_are_not_for_threads(client, place):
             ((threads, workers),) = joblib.Parallel()([joblib.delayed(counts)()])
     n_workers = len(client.nthreads())
     assert workers == [n_workers, 1, n_workers, n_workers]
-    # Without a number one, and with one as many as on this machine without a cluster. A task is one
-    # of several.
+    # The workers are not counted: n_jobs=None is one thread, other numbers are those without a
+    # cluster. In a task, which shares the machine with others, n_jobs=-1 is one thread.
     assert threads == [1, 1, 3, n_threads(-1) if place == "beside" else 1]
 
 

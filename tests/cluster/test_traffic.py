@@ -13,7 +13,7 @@ from tests.estimators.same_bits import assert_same_bits
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
 
-# Of a call: names, headers of arrays, numbers.
+# Bytes of a call besides its arrays: names, headers and numbers.
 OVERHEAD = 2000
 
 
@@ -91,6 +91,6 @@ def test_size_of_calls_depends_on_changes(client, rng, monkeypatch):
     assert sum(new for _, new, *_ in answered) < sum(n for n, *_ in answered)
     # Calls are therefore smaller than w; their number depends on which workers are busy.
     assert sum(size for *_, size in asked) < 0.75 * len(asked) * 8 * 2000
-    # Data went once, by way of the scheduler; all the rest, the scheduler's own talk included,
-    # is a small part of them.
+    # The data are sent once, through the scheduler. All other messages, including those of the
+    # scheduler itself, are small in comparison.
     assert data < total[0] < 2.5 * data
