@@ -181,13 +181,6 @@ def test_forms_of_sequences_and_alignments_are_equivalent(rng):
         same = AlignmentSSVM(lam=0.1, random_state=0).fit(samples, truths)
         np.testing.assert_array_equal(same.w_, model.w_)
         assert same.score(samples, truths) == model.score(X, y)
-    one_hot = [
-        (np.array([*a])[:, np.newaxis, np.newaxis] == SYMBOLS)
-        & (np.array([*b])[:, np.newaxis] == SYMBOLS)
-        for a, b in X
-        if a and b
-    ]
-    assert one_hot[0].shape == (3, 3, 3)
 
 
 def test_lam_auto_is_that_of_one_hot_features(rng):

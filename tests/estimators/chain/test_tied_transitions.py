@@ -445,8 +445,7 @@ def test_gdmm_requires_untied_transitions(tiny_chains):
 
 
 def test_many_labels_with_groups_are_not_trained_by_gdmm(rng):
-    X, y = [sparse.csr_matrix(rng.standard_normal((4, 5)))] * 3, [rng.integers(0, 600, 4)] * 3
-    X = [sparse.csr_matrix(np.eye(4, 50, k=i)) for i in range(3)]
+    X, y = [sparse.csr_matrix(np.eye(4, 50, k=i)) for i in range(3)], [rng.integers(0, 600, 4)] * 3
     with pytest.warns(ConvergenceWarning):
         model = ChainSSVM(
             transitions=lambda a, b: a == b, classes=np.arange(600), max_iter=1, tol=1e-9

@@ -52,7 +52,7 @@ def test_the_optimum_over_windows_is_reached(rng, case, window_size):
     options = {"model": MODEL, "ignored": False, **CASES[case]}
     model, ignored = options.pop("model"), options.pop("ignored")
     X, y = make(rng, model=model, ignored=ignored)
-    given = storage = options.pop("storage", np.asarray)
+    storage = options.pop("storage", np.asarray)
     given, edges, factors = [storage(x) for x in X], None, None
     if options.pop("edges", False):
         edges = [rng.standard_normal((len(x) - 1, 2)) for x in X]
@@ -111,8 +111,7 @@ def test_one_window_a_sequence_is_the_whole_sequence(rng, window_size, lam):
 def test_lam_counts_the_nodes_of_windows(rng):
     X = list(rng.normal(size=(4, 6, 3)))
     y = [rng.integers(3, size=6) for _ in X]
-    weights = [1, 2, 0, 3]
-    weights = np.multiply(weights, 1000)
+    weights = np.array([1000, 2000, 0, 3000])
     for pairwise_scale, power in ((1.0, 0.2), ("auto", 1 / 3)):
         model = ChainSSVM(pairwise_scale=pairwise_scale, tol=1)
         lam = clone(model).set_params(**WHOLE).fit(X, y, weights).lam_

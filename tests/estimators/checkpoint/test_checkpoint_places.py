@@ -112,8 +112,9 @@ def test_a_directory_that_disappears_and_comes_back(tiny_chains, tmp_path, every
                 found.unlink()
             folder.rmdir()
 
-    with pytest.warns(RuntimeWarning, match=UNWRITABLE):
+    with pytest.warns(RuntimeWarning, match=UNWRITABLE) as caught:
         fitted = model(folder / "fit", remove, tol=0.5, certificate_every=5).fit(*tiny_chains)
+    assert len(caught) == 1
     assert fitted.converged_
 
 

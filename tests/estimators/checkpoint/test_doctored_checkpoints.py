@@ -55,9 +55,7 @@ def changed(array, at, value):
 def test_overflowing_counts(kept, data):
     model, path, arrays, notes = kept
     with np.errstate(over="ignore"):
-        # Their sum modulo 2**64 is unchanged.
-        for at, more in ((0, 2**62), (1, 2**62), (2, 2**62), (3, 2**62)):
-            arrays["size"][at] += more
+        arrays["size"][:4] += 2**62  # the sum modulo 2**64 is unchanged
     assert arrays["size"].sum() == len(arrays["alpha"])
     write(path, arrays, notes)
     with pytest.raises(ValueError, match=r"fit\.npz is damaged.*: size: entry"):
@@ -280,9 +278,7 @@ def test_warm_state_is_validated(data, warm_start, name, change):
     model.fit(*data)
     before = model.w_
     model._warm_state[name] = change(model._warm_state[name])
-    with pytest.raises(
-        ValueError, match=r"left to go on from|cannot continue from the previous fit"
-    ):
+    with pytest.raises(ValueError, match="cannot continue from the previous fit"):
         model.set_params(lam=0.05).fit(*data)
     np.testing.assert_array_equal(model.w_, before)
 
