@@ -15,7 +15,7 @@ SYMBOLS = ["a", "b", "c"]
 
 
 def sample(rng, form, least=0):
-    """A sample of at most 4 positions per sequence, in one of the forms of X."""
+    """Return a sample of at most 4 positions per sequence, in one of the forms of X."""
     pair = tuple("".join(rng.choice(SYMBOLS, size)) for size in rng.integers(least, 5, 2))
     features = rng.standard_normal((*map(len, pair), 2))
     if form == "sequences":
@@ -24,7 +24,7 @@ def sample(rng, form, least=0):
 
 
 def make(rng, form="sequences", n=10, least=0):
-    """Samples with a random true alignment each; all symbols occur in the first one."""
+    """Return samples with random true alignments; all symbols occur in the first sample."""
     X, y = [], []
     for i in range(n):
         x = sample(rng, form, least)
@@ -38,7 +38,7 @@ def make(rng, form="sequences", n=10, least=0):
 
 
 def form_of(model, form):
-    """Arguments of the definition for the parameters of a model."""
+    """Return the arguments of the definition for the parameters of a model."""
     return {
         "symbols": None if form == "features" else SYMBOLS,
         "symmetric": model.symmetric,
@@ -48,7 +48,7 @@ def form_of(model, form):
 
 
 def box_of(model):
-    """The bounds of gaps, by definition."""
+    """Return the bounds: weights of gaps are not positive."""
     box = np.array([np.full(len(model.w_), -np.inf), np.full(len(model.w_), np.inf)])
     box[1, -2 if model.symmetric else -4 :] = 0
     return box
@@ -109,7 +109,7 @@ def test_bounds_and_priors_reach_the_optimum(rng):
     dual_qp.check_optimum(adapted, terms, box_of(model), prior=prior.w_)
 
 
-def test_a_prior_has_the_symbols():
+def test_symbols_of_the_prior_are_kept():
     X, y = [("abcd", "abcd")] * 3, [[0, 1, 2, 3]] * 3
     prior = AlignmentSSVM(lam=0.1, random_state=0).fit(X, y)
     adapted = AlignmentSSVM(lam=10.0, prior=prior, random_state=0).fit([("ab", "ab")], [[1, -1]])
@@ -133,7 +133,7 @@ def test_completions_of_unknown_rows(rng, method):
         inner.fit(X, partly)
     latent = LatentSSVM(inner, tol=0, random_state=0).fit(X, partly)
     best = latent.estimator_
-    # The objective of the last fit: the completion is true, without cost.
+    # The last fit takes the completions as true labels; unknown rows have no loss.
     completed = best.predict(X, partly)
     terms = []
     for i, (x, truth, labels) in enumerate(zip(X, completed, partly, strict=True)):
@@ -227,7 +227,7 @@ def test_unknown_symbols_have_no_weight(rng):
     gaps = model.gap_open_coef_, model.gap_extend_coef_
     np.testing.assert_array_equal(found[0], align(of_pair[[0, 2, 1]][:, :2], *gaps)[0])
     np.testing.assert_array_equal(found[1], align(np.zeros((2, 3)), *gaps)[0])
-    # Samples of weight 0 do not count.
+    # Symbols of samples of weight 0 are unknown, too.
     same = AlignmentSSVM(lam=0.1, random_state=0).fit([*X, ("zz", "az")], [*y, [0, 1]], [1, 1, 0])
     np.testing.assert_array_equal(same.w_, model.w_)
 
@@ -254,7 +254,7 @@ def test_scores_of_pairs_determine_the_alignment(method):
         np.testing.assert_array_equal(align(scores, *gaps, method=method)[0], columns)
 
 
-def test_later_samples_continue(rng):
+def test_partial_fit_in_two_calls_equals_one_call(rng):
     X, y = make(rng, n=12)
     one = AlignmentSSVM(solver="perceptron").partial_fit(X, y)
     two = AlignmentSSVM(solver="perceptron").partial_fit(X[:6], y[:6]).partial_fit(X[6:], y[6:])
@@ -291,7 +291,7 @@ def test_weights_have_names(rng):
 
 ONE = np.ones((1, 1, 2))
 INVALID = {
-    "no list": (("ab", "ab")[0][0], [[0]], "X must be a list"),
+    "not a list": ("a", [[0]], "X must be a list"),
     "one sample": (("ab", "ab"), [[0]], r"X\[0\]"),
     "one pair": (np.ones((2, 2, 2)), [[0]] * 2, r"X\[0\] has features of shape \(2, 2\)"),
     "no features": ([np.ones((1, 1, 0))], [[0]], "at least one feature"),

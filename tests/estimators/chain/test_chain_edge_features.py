@@ -89,7 +89,7 @@ def test_every_solver(chains, solver):
 @pytest.mark.filterwarnings("ignore:.*no labeling was found")
 @pytest.mark.parametrize("search", ["auto", "bisecting", "binary"])
 def test_slack_rescaling(chains, search):
-    # Its objective by enumeration: max_y L(y) (1 - <w, psi(y)>).
+    # The hinge losses by enumeration: max_y L(y) (1 - <w, psi(y)>).
     X, y = chains
     model = fit(X, y, rescaling="slack", search=search, loss="hamming", tol=1e-6)
     expected = 0.5 * model.lam_ * model.w_ @ model.w_ + sum(
@@ -191,7 +191,7 @@ def test_input_forms_agree(chains, form):
     np.testing.assert_allclose(single.w_, expected.w_, rtol=0, atol=1e-5)
 
 
-def test_chains_without_edge_features_are_as_before(tiny_chains):
+def test_chains_without_edge_features(tiny_chains):
     X, y = tiny_chains
     model = fit(X, y)
     assert model.edge_coef_.shape == (3, 3)
@@ -205,7 +205,7 @@ def test_chains_without_edge_features_are_as_before(tiny_chains):
     np.testing.assert_allclose(zeros.w_[:-9], model.w_, rtol=0, atol=1e-5)
 
 
-def test_a_fit_forgets_the_last_one(chains):
+def test_fitting_again_removes_attributes_of_edge_features(chains):
     X, y = chains
     model = fit(FORMS["frames"](X), y)
     model.fit([x for x, _ in X], y)
@@ -214,7 +214,7 @@ def test_a_fit_forgets_the_last_one(chains):
     assert model.edge_feature_coef_.shape == (0, 3, 3)
 
 
-def test_a_column_of_that_name_is_a_column(rng):
+def test_a_column_may_be_named_edge_features(rng):
     frame = pd.DataFrame({"edge_features": rng.standard_normal(20)})
     model = ChainSSVM(random_state=0).fit(frame, [0, 1] * 10)
     assert model.feature_names_in_.tolist() == ["edge_features"]
@@ -257,7 +257,7 @@ BAD = {
         r"X\[3\] have shape \(2, 2\), expected 3 rows",
     ),
     "too many": (lambda x, f: (x, [*f, f[0]]), ValueError, r"consecutive nodes \(4 nodes\)"),
-    "none": (lambda x, f: (x, []), ValueError, r"X\[3\] have shape \(0,\), expected 3 rows"),
+    "no rows": (lambda x, f: (x, []), ValueError, r"X\[3\] have shape \(0,\), expected 3 rows"),
     "wide": (lambda x, f: (x, np.c_[f, f]), ValueError, r"X\[3\] has 4 edge features, expected 2"),
     "flat": (lambda x, f: (x, f[:, 0]), ValueError, r"X\[3\] have shape \(3,\)"),
     "NaN": (lambda x, f: (x, f * [1, np.nan]), ValueError, r"X\[3\] at step 0 contain NaN"),

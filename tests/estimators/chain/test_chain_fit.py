@@ -29,7 +29,7 @@ from tests.reference import brute_force
 from tests.solvers.small import Small
 
 
-def test_one_series_read_as_rows_is_warned_of(rng):
+def test_warning_if_one_series_is_read_as_rows(rng):
     X, y = rng.standard_normal((20, 2)), np.arange(20) % 2
     model = ChainSSVM(lam=0.1, random_state=0)
     advice = r"^ChainSSVM learns no transitions: X is 2-D.* call fit\(\[X\], \[y\]\)\."
@@ -54,7 +54,7 @@ def test_one_series_read_as_rows_is_warned_of(rng):
 
 
 @pytest.mark.filterwarnings("error:.* learns no transitions:UserWarning")
-def test_sequences_and_independent_rows_are_not_warned_of(rng):
+def test_no_warning_for_sequences_and_independent_rows(rng):
     X, y = rng.standard_normal((20, 2)), np.arange(20) % 2
     model = ChainSSVM(lam=0.1, random_state=0)
     found = clone(model).fit([X], [y])
@@ -65,7 +65,7 @@ def test_sequences_and_independent_rows_are_not_warned_of(rng):
     rows.score(X, y)
     rows.predict(X)
     MulticlassSSVM(lam=0.1, random_state=0).fit(X, y)
-    # A stream may bring single nodes.
+    # Later calls of partial_fit may have longer sequences.
     ChainSSVM(solver="perceptron").partial_fit(X[:, np.newaxis], y[:, np.newaxis], classes=[0, 1])
 
 
@@ -353,7 +353,7 @@ def test_auto_depends_on_number_of_labels_and_sparsity(rng, n_labels, stored, ex
     assert training.auto_solver == expected
 
 
-def test_progress_names_the_solver_that_auto_is(monkeypatch, rng, caplog):
+def test_progress_names_the_solver_chosen_by_auto(monkeypatch, rng, caplog):
     monkeypatch.setitem(LEAST_GDMM_LABELS, "dense", 3)
     X = [rng.standard_normal((3, 2))]
     for y, expected in (([0, 1, 0], "mp-bcfw"), ([0, 1, 2], "gdmm")):

@@ -20,7 +20,7 @@ def chains():
 
 @pytest.fixture(scope="module")
 def model(chains):
-    # A pass leaves few transitions with weights.
+    # After one pass, few transitions have weights.
     return ChainSSVM(classes=range(220), max_iter=1, tol=1, random_state=0).fit(*chains)
 
 
@@ -65,14 +65,14 @@ def test_hinge_losses_are_those_of_the_oracle(chains):
     assert sparse_hinges(problem, w) is None
 
 
-def test_changed_weights_count(chains, model):
+def test_predictions_use_changed_weights(chains, model):
     X, _ = chains
     kept = model.edge_coef_.copy()
     try:
         model.edge_coef_[3, 7] += 1e3
         path = model.predict(X[:1])[0]
         assert (path[1::2] == 7).mean() >= 0.5 or (path[::2] == 7).mean() >= 0.5
-        # Too dense for the sparse decoder: the same rule, the dense table.
+        # A constant changes no prediction, but the table is too dense for the sparse decoder.
         model.edge_coef_[...] = kept + 1.0
         dense = model.predict(X)
         model.edge_coef_[...] = kept
@@ -82,7 +82,7 @@ def test_changed_weights_count(chains, model):
         model.edge_coef_[...] = kept
 
 
-def test_masks_and_dense_transitions_are_decoded_as_before(chains):
+def test_masks_and_models_without_transitions_use_the_dense_decoder(chains):
     X, y = chains
     mask = np.ones((220, 220), dtype=bool)
     options = dict(classes=range(220), max_iter=1, tol=1, random_state=0)

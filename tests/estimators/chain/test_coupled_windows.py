@@ -29,7 +29,7 @@ MASK = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1]], dtype=bool)
 
 
 def coupled_terms(terms, shared, multipliers):
-    """Hinge terms with multipliers on shared nodes, as parts of the losses."""
+    """Return hinge terms whose losses include multipliers on shared nodes."""
     losses = [block.loss.copy() for block in terms]
     for blocks, positions, m in zip(shared.block, shared.position, multipliers, strict=True):
         for i, at, sign in zip(blocks, positions, (1, -1), strict=True):
@@ -158,7 +158,7 @@ def test_the_optimum_of_whole_chains_is_reached(rng, case):
     assert problem.solve().status.name == "CONVERGED"
     least = problem.check_certificate()
     assert problem.solution.primal == pytest.approx(least, rel=1e-4)
-    # Without multipliers it is not.
+    # Without multipliers, the optimum is larger.
     assert dual_qp.optimum(problem.windows, LAM, problem.box)[0] > 1.01 * least
 
 
@@ -187,7 +187,7 @@ def test_the_optimum_of_whole_images_is_reached(rng, case):
 
 @pytest.mark.parametrize("pairwise", ["full", "directed"])
 def test_certificate_with_repulsive_neighbors(rng, monkeypatch, pairwise):
-    # Tiles that agree need not have a common labeling: the bound may stay above.
+    # Tiles may have no common labeling, so that the bound may exceed the optimum.
     monkeypatch.setattr(graph_structure, "decoder_of", lambda *_, **__: graph_enumeration())
     problem = images(rng, pairwise=pairwise, tol=1e-4)
     problem.solve()

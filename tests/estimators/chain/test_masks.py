@@ -92,7 +92,7 @@ def test_a_mask_is_copied_into_the_model():
     np.testing.assert_array_equal(model.predict([np.eye(2)])[0], [0, 1])
 
 
-def test_errors_of_a_callable_go_out_with_a_note():
+def test_errors_of_a_callable_have_a_note():
     with pytest.raises(TypeError, match="exactly one argument") as caught:
         ChainSSVM(transition_mask=len).fit([np.eye(2)], [["a", "b"]])
     assert caught.value.__notes__ == ["raised by transition_mask('a', 'a')"]

@@ -66,7 +66,7 @@ TAGS = ["O", *(f"{letter}-{kind}" for kind in "abcdefgh" for letter in "BIES")]
 
 
 def tagged_documents(rng, n):
-    """Noisy log-probabilities of 33 BIOES labels, and the labels."""
+    """Return noisy log-probabilities of 33 BIOES labels, and the labels."""
     X, y = [], []
     for _ in range(n):
         spans, end, length = [], 0, int(rng.integers(15, 40))

@@ -29,7 +29,7 @@ def fit(X, y, sample_weight=None, **parameters):
 
 
 def by_label(a, b):
-    """The groups of GROUPS as a function."""
+    """Return the group of a transition in GROUPS, by another name."""
     return {0: "stay", 1: ("up", 1), 2: "down", -1: None}[int(GROUPS[a, b])]
 
 
@@ -166,7 +166,7 @@ def test_a_fit_with_groups_is_that_of_a_feature_map_summed_by_hand(tiny_chains):
         assert scores.max() == pytest.approx(value, rel=1e-10, abs=1e-12)
 
 
-def test_a_function_is_an_array_of_the_classes_found(tiny_chains):
+def test_a_function_is_evaluated_for_the_classes_of_the_data(tiny_chains):
     X, y = tiny_chains
     model = fit(X, y, transitions=by_label, classes=None)
     expected = fit(X, y, transitions=GROUPS)
@@ -278,7 +278,7 @@ def test_a_warm_start_may_change_the_groups(tiny_chains, start):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_checkpoint_is_of_its_groups(tiny_chains, tmp_path):
+def test_a_checkpoint_requires_the_same_groups(tiny_chains, tmp_path):
     X, y = tiny_chains
     path = tmp_path / "fit.npz"
     options = {"solver": MPBCFW(checkpoint=path), "tol": 0, "max_iter": 3}
@@ -308,7 +308,7 @@ def test_paths_and_searches(tiny_chains):
     assert search.best_estimator_.edge_coef_[0, 1] == search.best_estimator_.edge_coef_[2, 0]
 
 
-def test_threads_change_no_bit(rng):
+def test_threads_do_not_change_the_fit(rng):
     X = [rng.standard_normal((6, 4)) for _ in range(100)]
     y = [rng.integers(0, 3, 6) for _ in X]
     one, two = (fit(X, y, transitions=GROUPS, n_jobs=n, tol=1e-3) for n in (1, 2))

@@ -136,7 +136,7 @@ def test_auto_cuts_chains_of_more_than_1000_nodes(rng):
 
 
 def test_auto_windows_do_not_depend_on_other_samples(rng):
-    # So that samples may be added, and lie in partitions.
+    # Otherwise warm starts could not add samples.
     X, y = long(rng)
     model = ChainSSVM(lam=1.0, tol=0.1, warm_start=True, random_state=0)
     model.fit(X[:2], y[:2]).fit(X, y)

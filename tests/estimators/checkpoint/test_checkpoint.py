@@ -38,7 +38,9 @@ def chains():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", PARAMETERS)
 @pytest.mark.parametrize("end", ["max_iter", "callback"])
-def test_a_certificate_at_an_end_changes_no_later_bit(chains, tmp_path, name, end):
+def test_certificates_at_the_end_of_a_fit_do_not_change_the_resumed_fit(
+    chains, tmp_path, name, end
+):
     parameters = {**PARAMETERS[name], "lam": 0.01, "tol": 1e-4, "max_iter": 60}
     whole = model(**parameters).fit(*chains)
     for last in (1, 2, 4, 7, 11):
@@ -56,7 +58,7 @@ def test_a_certificate_at_an_end_changes_no_later_bit(chains, tmp_path, name, en
         assert_same_bits(model(path, **parameters).fit(*chains), whole)
 
 
-def test_the_file_goes_when_the_fit_has_converged(chains, tmp_path):
+def test_the_file_is_removed_when_the_fit_has_converged(chains, tmp_path):
     path = tmp_path / "fit.npz"
     with pytest.warns(ConvergenceWarning):
         model(path, max_iter=2).fit(*chains)
@@ -115,7 +117,7 @@ def test_file_of_another_fit_raises(chains, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_the_fingerprint_is_of_every_entry_and_every_term(chains, tmp_path, rng):
+def test_the_fingerprint_includes_every_entry_and_every_term(chains, tmp_path, rng):
     path = tmp_path / "fit.npz"
     raises = pytest.raises(ValueError, match="checkpoint of a fit with other data or parameters")
     # The cost matrix is so large that its repr omits most entries.
@@ -184,17 +186,17 @@ np.save(out, np.r_[model.w_, model.dual_objective_, model.objective_])
 def test_kill_at_ten_random_moments(tmp_path, rng, options, working_memory):
     script = tmp_path / "fit.py"
     script.write_text(KILLED)
-    command, way = [sys.executable, script], [json.dumps(options), str(working_memory)]
+    command, arguments = [sys.executable, script], [json.dumps(options), str(working_memory)]
     whole, resumed, path = tmp_path / "whole.npy", tmp_path / "resumed.npy", tmp_path / "kept.npz"
-    subprocess.run([*command, "", whole, *way], check=True)
+    subprocess.run([*command, "", whole, *arguments], check=True)
     for _ in range(10):
         before = path.stat().st_mtime_ns if path.exists() else 0
-        process = subprocess.Popen([*command, path, resumed, *way])
-        # From the first file that this process wrote on, any moment will do.
+        process = subprocess.Popen([*command, path, resumed, *arguments])
+        # Kill it at a random moment after it has written its first file.
         while process.poll() is None and (not path.exists() or path.stat().st_mtime_ns == before):
             time.sleep(0.002)
         time.sleep(rng.uniform(0, 0.08))
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL, "the fit was over before it was killed"
-    subprocess.run([*command, path, resumed, *way], check=True)
+    subprocess.run([*command, path, resumed, *arguments], check=True)
     np.testing.assert_array_equal(np.load(resumed), np.load(whole))

@@ -28,7 +28,7 @@ CONSTRAINTS = [
 CYCLES = np.array([*PATHS, (5, 0), (0, 3)])
 
 # Solvers that write checkpoints; None is the default solver of the estimator.
-WAYS = {
+SOLVERS = {
     "default": None,
     "corrective, gap, cache": MPBCFW(step="corrective", sampling="gap", cache=True),
     "away, averages": MPBCFW(step="away", average=True, sampling="uniform"),
@@ -50,7 +50,7 @@ def images(n_labels):
     return np.eye(n_labels)[y] + 1.5 * rng.normal(size=(8, 3, 3, n_labels)), y
 
 
-# The estimator with its decoder, and a function that makes the data.
+# The estimator with its decoder, and a function that returns the data.
 GRAPHS = {
     "cut": (GraphCRFSSVM(inference="cut"), lambda: graphs(CYCLES, 2)),
     "cut of full": (
@@ -136,45 +136,45 @@ LABEL_SETS = [
 CASES = GRAPHS | {name: of_example(name, {}) for name in TRAINED}
 CASES |= {f"label sets {given}": of_example("label sets", given) for given in LABEL_SETS}
 CASES["chain, slack"] = of_example("chain", {"rescaling": "slack", "loss": "hamming"})
-# Approximate passes after each call of a slow oracle: fits converge in three to seven passes.
+# Slow oracles, for which fits make many approximate passes and converge in three to seven passes.
 FEW_PASSES = {"matchings", "listed pairs", "alignments"}
 
 
-def test_no_decoder_is_left_out():
+def test_every_decoder_is_tested():
     asked = {model.inference for model, _ in CASES.values() if hasattr(model, "inference")}
     assert asked >= {*OF_GRAPHS} | {*OF_LABEL_SETS}
 
 
-# Quick tests resume each decoder in two ways, and these in all ways, as slow tests do with all.
-IN_ALL_WAYS = {"chain", "rows", "label sets", "cut", "exact", "fwmap of full", "choices"}
+# The fast tests resume each case with two solvers, and these cases with all solvers.
+WITH_ALL_SOLVERS = {"chain", "rows", "label sets", "cut", "exact", "fwmap of full", "choices"}
 
 
 @pytest.mark.parametrize(
-    "name, way",
+    "name, solver",
     [
         pytest.param(
             name,
-            way,
+            solver,
             marks=[]
-            if way in ("default", "corrective, gap, cache") or name in IN_ALL_WAYS
+            if solver in ("default", "corrective, gap, cache") or name in WITH_ALL_SOLVERS
             else pytest.mark.slow,
         )
         for name in CASES
-        for way in WAYS
+        for solver in SOLVERS
     ],
 )
-def test_resumed_fit_equals_uninterrupted_fit(name, way, tmp_path, monkeypatch):
+def test_resumed_fit_equals_uninterrupted_fit(name, solver, tmp_path, monkeypatch):
     model, make = CASES[name]
     X, y = make()
     path = tmp_path / "fit"
-    model = common(model, WAYS[way])
-    # From every third pass: test_fits.py resumes each estimator from all of them.
+    model = common(model, SOLVERS[solver])
+    # From every third pass; test_fits.py resumes each estimator from all passes.
     if "fwmap" not in name:
         least = 2 if name in FEW_PASSES else 6
         check_resuming(model, X, y, path, monkeypatch, least=least, every=least // 2)
         return
-    # Fewer samples, as it takes its time. A fit that has made all of its passes certifies again,
-    # and does so from the multipliers of the first time.
+    # Fewer samples, since FWMAP is slow. A fit that is resumed after its last pass computes its
+    # certificate again, starting from the multipliers of the first time.
     X, y = X[:4], y[:4]
     kept = check_resuming(model, X, y, path, monkeypatch, least=5, at_end=False, every=2)
     path.write_bytes(kept[-1])
@@ -204,7 +204,7 @@ def test_solvers_resume_or_have_no_checkpoint(name, solver, tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3])
-def test_threads_make_no_difference_to_multipliers(n_jobs, tmp_path):
+def test_threads_do_not_change_multipliers(n_jobs, tmp_path):
     model, make = CASES["fwmap of full"]
     model = common(model).set_params(n_jobs=n_jobs)
     X, y = (part[:5] for part in make())
@@ -260,7 +260,7 @@ def test_multipliers_of_a_file_are_checked(kept, name, change, message):
 
 
 @pytest.mark.parametrize("huge", [1e300, 1e17])
-def test_huge_multipliers_make_no_bound(huge):
+def test_huge_multipliers_do_not_invalidate_the_bound(huge):
     # Multipliers of the two copies of a node sum to zero; costs are below their rounding errors.
     edges, search = CYCLES.astype(np.int32), TreeSearch(0, 5)
     costs, weights, start = np.full((6, 3), -1.0), np.ones((7, 1)), np.zeros(6, np.int32)

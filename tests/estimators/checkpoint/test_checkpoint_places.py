@@ -59,7 +59,7 @@ def failing(monkeypatch, fails, error=None):
 
 
 @pytest.mark.parametrize("fails", [lambda k: True, lambda k: k == 0, lambda k: 2 <= k < 6])
-def test_a_full_disk_costs_the_file_and_not_the_fit(
+def test_fits_continue_if_the_disk_is_full(
     tiny_chains, tmp_path, monkeypatch, every_pass, whole, fails
 ):
     path = tmp_path / "fit"
@@ -103,7 +103,7 @@ def test_a_directory_that_disappears_and_comes_back(tiny_chains, tmp_path, every
         fitted = model(folder / "fit", change).fit(*tiny_chains)
     assert_same_bits(fitted, whole)
     assert seen[2:8] == [False] * 5 + [True]
-    # It stays away: the first warning is the only one, and the end needs no file.
+    # If it does not come back, there is one warning, and the end of the fit needs no file.
     (folder / "fit").unlink()
 
     def remove(info):
@@ -206,7 +206,7 @@ model = ChainSSVM(lam=0.01, tol=0, max_iter=6, random_state=0, solver=solver)
 
 
 @locks
-def test_a_killed_process_blocks_nobody(tmp_path):
+def test_a_killed_process_does_not_block_later_fits(tmp_path):
     path = tmp_path / "fit"
     command = [sys.executable, "-W", "ignore", "-c", RUNNING, path]
     with subprocess.Popen([*command, "wait"], stdout=subprocess.PIPE) as process:
@@ -294,7 +294,7 @@ def test_without_locks_the_last_complete_file_remains(
         path.unlink()
 
 
-def test_pairs_of_fits_end_as_documented(tiny_chains, tmp_path, whole):
+def test_of_two_concurrent_fits_at_least_one_succeeds(tiny_chains, tmp_path, whole):
     path, outcomes = tmp_path / "fit", []
 
     def fit(barrier):

@@ -88,10 +88,10 @@ CHANGES = {
 def test_every_field_is_checked_and_named(kept, data, name):
     model, path, arrays, notes = kept
     for array in (CHANGES[name](arrays[name]), arrays[name].astype(np.complex64), None):
-        spoilt = {**arrays, name: array}
+        damaged = {**arrays, name: array}
         if array is None:
-            del spoilt[name]
-        write(path, spoilt, notes)
+            del damaged[name]
+        write(path, damaged, notes)
         other = "alpha|size" if name == "alpha" else name
         with pytest.raises(ValueError, match=rf"fit\.npz.*({other}|block 29: label)"):
             clone(model).fit(*data)
@@ -189,7 +189,7 @@ def graphs(rng):
     [("auto", ["pass_average", "weights"]), (True, ["exact_offset", "approximate_offset"])],
 )
 def test_padding_of_saved_weights_is_ignored(rng, tmp_path, average, names):
-    # Weights are padded for vector loops, and an average is taken as it is.
+    # Weights are padded for vector loops, and a resumed fit uses the stored average.
     path = tmp_path / "fit.npz"
     X, y = [rng.standard_normal((4, 3)) for _ in range(6)], rng.integers(0, 3, (6, 4)).tolist()
     model = ChainSSVM(lam=0.05, tol=0, max_iter=3, random_state=0, solver=MPBCFW(average=average))
@@ -247,7 +247,7 @@ def test_weights_out_of_bounds(data, tmp_path):
         clone(model).fit(*data)
 
 
-def test_a_warm_start_takes_no_false_planes(graphs):
+def test_a_warm_start_rejects_invalid_planes(graphs):
     model = GraphCRFSSVM(lam=0.05, tol=0, max_iter=8, random_state=0, warm_start=True)
     model.fit(*graphs)
     again = clone(model).fit(*graphs)
@@ -329,7 +329,7 @@ def test_invalid_paths_raise_before_the_fit(data, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_link_in_the_place_of_the_next_file_is_not_followed(data, tmp_path, monkeypatch):
+def test_a_symbolic_link_at_a_temporary_path_is_not_followed(data, tmp_path, monkeypatch):
     mine, path = tmp_path / "mine", tmp_path / "fit.npz"
     mine.write_text("mine")
     (tmp_path / "fit.npz.tmp").symlink_to(mine)
