@@ -127,7 +127,7 @@ def test_paths_change_no_bit(rng):
 
 class Wrong(Choice):
     def loss(self, y_true, y):
-        return -1.0 if y == 5 and y != y_true else super().loss(y_true, y)
+        return -1.0 if y != y_true else 0.0
 
 
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
