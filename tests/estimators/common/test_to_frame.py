@@ -131,11 +131,7 @@ def is_missing(value):
 
 
 def position(model, label):
-    """Return the index of a label in ``classes_``, not that of an equal label of another type."""
-    classes = model.classes_.tolist()
-    found = [k for k, known in enumerate(classes) if known == label]
-    (k,) = found
-    return k
+    return model.classes_.tolist().index(label)
 
 
 def entry(model, row):
