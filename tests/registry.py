@@ -160,15 +160,15 @@ class Example:
     make : callable
         ``make(rng, n)`` returns X and y of n small samples, in plain lists or arrays.
     parameters : dict
-        Valid values of parameters by name, from which attacks draw.
+        Valid values of parameters by name, from which hostile tests draw.
     required : dict
         Parameters without which the estimator cannot be fitted.
     make_varied : callable or None
-        Like `make`, in any container that users may pass.
+        Like `make`, with a random kind of container or labels.
     checked : tuple of dict
         Parameters with which scikit-learn's checks run; they pass 2-D arrays. Empty if the
         estimator cannot read those.
-    checked_online : tuple of dict
+    checked_partial_fit : tuple of dict
         The same for solvers that support ``partial_fit``.
     refitted : dict
         Parameters that change the tables of weights, for tests of refitting.
@@ -182,7 +182,7 @@ class Example:
     required: dict = field(default_factory=dict)
     make_varied: Callable | None = None
     checked: tuple = ()
-    checked_online: tuple = ()
+    checked_partial_fit: tuple = ()
     refitted: dict = field(default_factory=dict)
     more: tuple = ()
 
@@ -191,7 +191,7 @@ class Example:
         return self.make(np.random.default_rng(seed), n)
 
     def varied(self, rng, n):
-        """Return X and y of n samples in any container."""
+        """Return X and y of n samples in a random kind of container."""
         return (self.make_varied or self.make)(rng, n)
 
     def unfitted(self, **parameters):
@@ -212,7 +212,7 @@ class Example:
 
     def variants(self):
         """Return parameters of fits whose models differ in form."""
-        others = () if self.is_meta else self.checked  # other estimators read other data
+        others = () if self.is_meta else self.checked  # its other estimators require other data
         return [{}, self.refitted, *filter(None, others), *self.more]
 
     @property
@@ -267,7 +267,7 @@ def chains_of_any_kind(rng, n, with_edges=True):
 
 
 def segmented(rng, n):
-    """Sequences with spans, some of which follow one with the same label."""
+    """Return sequences with spans, some of which follow one with the same label."""
     X, _ = chains(rng, n)
     y = []
     for x in X:
@@ -308,7 +308,7 @@ def adjacency(rng, n):
 
 
 def typed_graphs(rng, n):
-    """Graphs of nodes of two types, the second one with three features and maybe no node."""
+    """Return graphs of nodes of two types; the second one has three features and 0 to 2 nodes."""
     X, y = [], []
     for _ in range(n):
         counts = rng.integers(1, 3), rng.integers(0, 3)
@@ -382,7 +382,7 @@ def score_maps(rng, n):
 
 
 def matchings(rng, n):
-    """Rows and columns with as many pairs as possible, so that any parameters are valid."""
+    """Return matchings with as many pairs as possible, so that all parameters are valid."""
     shapes = rng.integers(1, 4, (n, 2))
     X = [rng.standard_normal((*shape, N_FEATURES)) for shape in shapes]
     y = []
@@ -410,7 +410,7 @@ def matchings_of_listed_pairs(rng, n):
 
 
 def sequence_pairs(rng, n):
-    """Pairs of sequences of three symbols, and an alignment of each."""
+    """Return pairs of sequences of three symbols, and an alignment of each."""
     X = [tuple(rng.integers(0, 3, size) for size in rng.integers(1, 4, 2)) for _ in range(n)]
     y = []
     for first, second in X:
@@ -444,7 +444,7 @@ def sequence_pairs_with_features(rng, n):
 
 
 def sentences(rng, n):
-    """Projective trees with one child of the root, so that any parameters are valid."""
+    """Return projective trees with one child of the root, so that all parameters are valid."""
     X, y = [], []
     for size in rng.integers(1, MOST_NODES + 1, n):
         tokens, root = np.arange(1, size + 1), rng.integers(1, size + 1)
@@ -457,7 +457,7 @@ def sentences(rng, n):
 
 
 def sentences_with_labels(rng, n):
-    """Candidate arcs in sparse rows, with other features for labels."""
+    """Return candidate arcs in sparse rows, with other features for labels."""
     X, y = sentences(rng, n)
     samples, trees = [], []
     for i, (x, heads) in enumerate(zip(X, y)):
@@ -506,7 +506,7 @@ def partly_labeled_chains(rng, n):
 
 
 def noisy_chains(rng, n):
-    """Chains whose labels are predicted with some errors, so that there is a temperature."""
+    """Return chains whose labels are predicted with some errors, as calibration requires."""
     X = [rng.standard_normal((12, N_FEATURES)) for _ in range(n)]
     return X, [(x[:, 0] + 0.7 * rng.standard_normal(len(x)) > 0).astype(int) for x in X]
 
@@ -598,7 +598,7 @@ EXAMPLES = {
         _chain,
         make_varied=chains_of_any_kind,
         checked=({}, {"rescaling": "slack"}),
-        checked_online=({"solver": "perceptron"},),
+        checked_partial_fit=({"solver": "perceptron"},),
         refitted={"boundaries": False},
         more=(
             {"window_size": 2},
@@ -621,7 +621,7 @@ EXAMPLES = {
         _segment,
         make_varied=segments_of_any_kind,
         checked=({}, {"rescaling": "slack"}),
-        checked_online=({"solver": "perceptron"},),
+        checked_partial_fit=({"solver": "perceptron"},),
         refitted={"duration_bins": [1, 2]},
         more=(
             {"duration_bins": None},
@@ -638,7 +638,7 @@ EXAMPLES = {
         _segment,
         required={"self_transitions": True},
         checked=({}, {"loss": "boundaries"}),
-        checked_online=({"solver": "perceptron"},),
+        checked_partial_fit=({"solver": "perceptron"},),
         refitted={"duration_bins": [1, 2]},
     ),
     "segments with features": Example(
@@ -648,7 +648,7 @@ EXAMPLES = {
         make_varied=segments_of_any_kind,
         required={"segment_features": ["mean", "contrast", "first", "last", _of_durations]},
         checked=({}, {"loss": "segments"}),
-        checked_online=({"solver": "perceptron"},),
+        checked_partial_fit=({"solver": "perceptron"},),
         refitted={"segment_features": "mean"},
     ),
     "change points": Example(
@@ -788,7 +788,7 @@ EXAMPLES = {
             {"rescaling": "slack", "edges": "tree"},
             {"rescaling": "slack", "inference": "relaxed"},
         ),
-        checked_online=({"solver": "perceptron"},),
+        checked_partial_fit=({"solver": "perceptron"},),
         refitted={"pairwise": "full"},
         more=(
             {"rescaling": "slack", "search": "angular"},
@@ -806,7 +806,9 @@ EXAMPLES = {
         },
         make_varied=dense_or_sparse_rows,
         checked=({}, {"rescaling": "slack"}),
-        checked_online=({"solver": "perceptron"}, {"solver": "pa"}, {"solver": "ssg", "lam": 0.1}),
+        checked_partial_fit=(
+            {"solver": "perceptron"}, {"solver": "pa"}, {"solver": "ssg", "lam": 0.1}
+        ),
         refitted={"fit_intercept": False},
     ),
     "choices": Example(
@@ -869,7 +871,7 @@ EXAMPLES = {
         refitted={"cv": 3},
     ),
 }  # fmt: skip
-# Estimators that attacks with hostile values fit directly; others have separate attacks.
+# Estimators that hostile tests fit directly; meta-estimators have separate tests.
 TRAINED = {name: example for name, example in EXAMPLES.items() if not example.is_meta}
 # One example of each public estimator.
 FIRST = {example.estimator: example for example in reversed(EXAMPLES.values())}

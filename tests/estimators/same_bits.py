@@ -10,7 +10,7 @@ from tests.options import solver_with
 
 
 def assert_same_bits(a, b):
-    """Compare two models, and the ways of their fits, but for the clock."""
+    """Compare two models and the histories of their fits, except for times."""
     np.testing.assert_array_equal(a.w_, b.w_)
     for name in ("status_", "n_iter_", "n_oracle_calls_", "objective_", "dual_objective_"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
@@ -21,9 +21,9 @@ def assert_same_bits(a, b):
 
 
 def keep_files(patch, path):
-    """Save after every pass; return the list of all contents, as if the process had ended there.
+    """Save after every pass; return the list of the contents of all files.
 
-    Nothing waits for the disk, which only matters if the machine loses power.
+    Files are not flushed to the disk, which only matters if the machine loses power.
     """
     kept, save = [], Checkpoint.save
 
@@ -38,10 +38,10 @@ def keep_files(patch, path):
 
 
 def check_resuming(model, X, y, path, monkeypatch, least, *, at_end=True, every=1):
-    """Resume from the files of some passes, of which there are at least `least`; return them.
+    """Resume a fit from the files of some passes; return the files, at least `least`.
 
-    at_end : whether also from the last one, after which there is no pass
-    every : how many passes there are from one resumed file to the next, or a sixth of `least`
+    at_end : whether to resume from the last file, too, after which there is no pass
+    every : the number of passes from one resumed file to the next, at least a sixth of `least`
     """
     whole = clone(model).fit(X, y)
     model = clone(model).set_params(solver=solver_with(model.solver, checkpoint=path))

@@ -34,13 +34,13 @@ TIGHT = {"tol": 1e-7, "max_iter": 20000, "random_state": 0}
 
 
 def with_scores(terms, F, columns):
-    """The terms of a model with class scores, given those of the model with all features."""
+    """Return the terms of a model with class scores, given those of a model with all features."""
     small = embedding(terms[0].phi.shape[1], F, columns)
     return [replace(block, phi=block.phi @ small) for block in terms]
 
 
 def box(weight, terms, at, given=None):
-    """Bounds of a model whose weight of scores has the index `at`."""
+    """Return the bounds of a model whose weight of scores has the index `at`."""
     bounds = np.array([[-np.inf], [np.inf]]) + np.zeros(terms[0].phi.shape[1])
     bounds = bounds if given is None else given.copy()
     bounds[:, at] = (1, 1) if weight == "fixed" else (0, np.inf)
@@ -522,7 +522,7 @@ def test_paths():
     ):
         with pytest.raises(ValueError, match="is not supported by paths over lam"):
             search(clone(model).set_params(class_scores=("fixed", slice(0, 3))))
-    # A prior with the weight 1 is where such a path can start.
+    # With a prior whose weight of scores is 1, such a path is supported.
     prior = np.zeros(len(fitted.w_))
     prior[(5 - K) * K] = 1
     fixed = clone(model).set_params(class_scores=("fixed", slice(0, 3)), prior=prior)

@@ -12,12 +12,12 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from tests.estimators.equal import equal
 from tests.registry import EXAMPLES, FIRST
 
-# Compared at rtol=1e-7: fits must be tight. All other checks run with the default tolerance.
+# They compare with rtol=1e-7 and require small tolerances. Other checks use the default one.
 WEIGHT_CHECKS = (
     "check_sample_weight_equivalence_on_dense_data",
     "check_sample_weight_equivalence_on_sparse_data",
 )
-# Need no data, or expect an error: for estimators that do not read 2-D arrays.
+# Checks without data, or that expect an error, for estimators that do not read 2-D arrays.
 CHECKS_WITHOUT_DATA = (
     "check_do_not_raise_errors_in_init_or_set_params",
     "check_estimator_cloneable",
@@ -37,10 +37,10 @@ def name_of(check):
     return getattr(check, "func", check).__name__
 
 
-def is_checked_online(check, estimator):
-    """Whether a check applies to solvers that pass over the samples in a given order.
+def is_checked_for_partial_fit(check, estimator):
+    """Whether a check applies to solvers that support partial_fit.
 
-    Two copies of a sample are two of their steps, not a step of twice the length. And the check of
+    They make two steps for two copies of a sample, not one step of twice the length. The check of
     n_features_in_ passes `classes` to the first call of partial_fit only for classifiers.
     """
     is_chain = type(estimator).__name__ in ("ChainSSVM", "SegmentSSVM")
@@ -59,9 +59,11 @@ def sklearn_checks():
         kind = example.estimator
         for parameters in example.checked:
             yield from checks_of(kind(**parameters))
-        for parameters in example.checked_online:
+        for parameters in example.checked_partial_fit:
             pairs = checks_of(kind(max_iter=20, **parameters))
-            yield from ((made, check) for made, check in pairs if is_checked_online(check, made))
+            yield from (
+                (made, check) for made, check in pairs if is_checked_for_partial_fit(check, made)
+            )
     for kind, example in FIRST.items():
         if not example.checked:
             pairs = checks_of(kind(**example.required))
@@ -82,7 +84,7 @@ def test_estimator_check(estimator, check):
 
 
 @pytest.mark.parametrize("kind", [kind for kind, example in FIRST.items() if example.checked])
-def test_the_checks_are_there(kind):
+def test_checks_of_scikit_learn_apply(kind):
     example = FIRST[kind]
     names = {name_of(check) for _, check in checks_of(kind(**example.required))}
     assert len(names) > 35

@@ -136,7 +136,7 @@ def test_searches(example):
     assert len(cross_val_predict(example.unfitted(), X, y, cv=3)) == 12
 
 
-# Processes of Python oracles: tests/estimators/custom/test_custom_jobs.py.
+# Oracles are tested in tests/estimators/custom/test_custom_jobs.py.
 @pytest.mark.parametrize(
     "example, parameters", [v for v in VARIANTS if "oracle" not in v.values[0].required]
 )

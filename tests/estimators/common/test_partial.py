@@ -134,7 +134,7 @@ def test_minus_one_is_a_known_label_if_it_is_a_class(rng):
     assert labels[[0, 2]].tolist() == [-1, -1]
 
 
-def test_integers_beyond_all_floats_mark_no_float(rng):
+def test_ignore_label_beyond_the_range_of_floats(rng):
     X = [rng.standard_normal((3, 2)) for _ in range(2)]
     model = ChainSSVM(ignore_label=10**400, **ROUGH).fit(X, [[0, 1, 1], [1, 0, 0]])
     (labels,) = model.predict(X[:1], [np.array([0.0, np.nan, 1.0])])
@@ -148,7 +148,7 @@ def test_strings_and_tuples_are_labels(rng):
         assert model.predict(X[:1], [[a, None, b]])[0][[0, 2]].tolist() == [a, b]
 
 
-def test_rows_and_stacks_have_their_forms(rng):
+def test_known_labels_of_rows_and_of_stacked_sequences(rng):
     rows = rng.standard_normal((6, 2))
     model = ChainSSVM(**ROUGH).fit(rows, [0, 1, 2, 0, 1, 2])
     known = [2, None, 0, -1, np.nan, 1]
@@ -582,7 +582,7 @@ def test_problems_validate_known_labels(rng):
             TreeProblem(X, states, [-1, 0], known=wrong)
 
 
-def test_forks_know_the_same(rng):
+def test_threads_have_the_same_known_labels(rng):
     X = [rng.standard_normal((3, 2)) for _ in range(90)]
     known = [some_known(rng, rng.integers(0, 3, 3)) for _ in X]
     one = with_weights(ChainSSVM(**ROUGH).fit(X, [[0, 1, 2]] * 90), rng)
@@ -596,7 +596,7 @@ def test_forks_know_the_same(rng):
         (sets, rows, some_known(rng, Y)),
         (poses, [tree] * 90, some_known(rng, rng.integers(0, 4, (90, 2)))),
     ]:
-        alone = model.predict(data, partial)
-        together = model.set_params(n_jobs=4).predict(data, partial)
-        for a, b in zip(alone, together, strict=True):
+        sequential = model.predict(data, partial)
+        parallel = model.set_params(n_jobs=4).predict(data, partial)
+        for a, b in zip(sequential, parallel, strict=True):
             np.testing.assert_array_equal(a, b)

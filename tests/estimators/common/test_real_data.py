@@ -64,7 +64,7 @@ def test_hidden_letters_are_completed_better_from_a_better_model():
 
 
 def features(data):
-    """Feature dicts of sentences: each word, its tag and its neighbors' tags."""
+    """Yield feature dicts of sentences: each word, its tag and the tags of its neighbors."""
     for sentence in data:
         words = [word for word, _ in sentence]
         tags = ["", *(tag for _, tag in sentence), ""]
@@ -83,7 +83,7 @@ def test_chunks_of_conll2000():
     ).fit(X, train.target[:3000])
     predicted = model.predict(vectorizer.transform(list(features(test.data))))
     assert model.converged_
-    # 0.908 where it was written: a guard against a broken mask or vectorizer, not a record.
+    # It was 0.908 when this test was written; a broken mask or vectorizer would reduce it.
     assert chunk_f1_score(test.target, predicted) > 0.9
     for labels in predicted:
         for before, after in zip([None, *labels], [*labels, None]):
@@ -110,7 +110,7 @@ def test_choosing_lambda_of_chunkers_inside_pipelines():
 
 
 def test_a_tree_finds_more_joints_than_their_detectors_alone():
-    # A small subset of hard poses: the tree gains little, but it gains.
+    # On this small subset of hard poses, the gain is small.
     pose = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "pose.py"))
     rows = pose["run"](fetch_lspet_pose(), 0, lam=1e-3, tol=1e-2, n_train=200)
     tree, alone, place = (rows[name] for name in ("tree", "independent", "mean place"))
@@ -156,7 +156,7 @@ def test_twenty_documents_adapt_tags_of_news_to_texts_of_the_web():
     news = [news[i] for i in order]
     model = ChainSSVM(classes=classes, random_state=0)
     old = clone(model).fit(embedded(news), tags(news, 1))
-    # The data have no limits of documents; these are runs of five sentences.
+    # The data do not separate documents; runs of five sentences replace them.
     documents = [web[k : k + 5] for k in range(0, len(web) - 5, 5)]
     for draw in range(5):
         order = np.random.default_rng(draw).permutation(len(documents))

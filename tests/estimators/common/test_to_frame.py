@@ -40,18 +40,19 @@ LABELS = {
 }
 
 
-def of(labels, code):
+def labels_of(codes, labels):
     """Return the labels of codes, as a list or nested lists."""
-    return labels[code] if np.ndim(code) == 0 else [of(labels, k) for k in code]
+    return labels[codes] if np.ndim(codes) == 0 else [labels_of(k, labels) for k in codes]
 
 
 def chain(labels=LABELS["strings"], **options):
-    y = [of(labels, RNG.integers(0, 3, len(x))) for x in CHAINS[:-1]]
-    return ChainSSVM(classes=labels, **FIT, **options).fit(CHAINS, [*y, of(labels, [0, 1, 2, 0])])
+    y = [labels_of(RNG.integers(0, 3, len(x)), labels) for x in CHAINS[:-1]]
+    y.append(labels_of([0, 1, 2, 0], labels))
+    return ChainSSVM(classes=labels, **FIT, **options).fit(CHAINS, y)
 
 
 def graph(labels=LABELS["strings"], **options):
-    y = [of(labels, RNG.integers(0, 3, 5)) for _ in GRAPHS]
+    y = [labels_of(RNG.integers(0, 3, 5), labels) for _ in GRAPHS]
     return GraphCRFSSVM(classes=labels, **FIT, **options).fit(GRAPHS, y)
 
 
@@ -60,7 +61,8 @@ def grid(**options):
 
 
 def rows(labels):
-    return MulticlassSSVM(classes=labels, **FIT).fit(ROWS, of(labels, RNG.integers(0, 3, 30)))
+    y = labels_of(RNG.integers(0, 3, 30), labels)
+    return MulticlassSSVM(classes=labels, **FIT).fit(ROWS, y)
 
 
 def sets(y=SETS, **options):
@@ -85,7 +87,7 @@ def tree(*, maps=False, types=1, pairs=False, **options):
 
 MODELS = {
     **{f"chain of {name}": lambda labels=labels: chain(labels) for name, labels in LABELS.items()},
-    "chain, coef alone": lambda: chain(transitions=False, boundaries=False, fit_intercept=False),
+    "chain, coef only": lambda: chain(transitions=False, boundaries=False, fit_intercept=False),
     "chain, no intercept": lambda: chain(fit_intercept=False),
     "chain, no boundaries": lambda: chain(boundaries=False),
     "chain, gdmm": lambda: chain(solver="gdmm"),
@@ -176,8 +178,8 @@ def entry(model, row):
     return weights[tuple(place)] if place else weights.item()
 
 
-def test_rows_are_the_weights_in_order_and_name_their_entries(model):
-    # Weights that are all different: each can be named by one row alone.
+def test_rows_have_the_order_of_w_and_name_their_entries(model):
+    # All weights differ, so that each row must name its own entry.
     model._w[:] = np.random.default_rng(1).permutation(len(model._w)) + 1.0
     frame = model.to_frame()
     np.testing.assert_array_equal(frame.weight.to_numpy(), model.w_)
@@ -192,7 +194,7 @@ def test_columns_are_those_of_the_structure():
     columns = {
         "rows of strings": ["label"],
         "chain of strings": ["label", "next_label"],
-        "chain, coef alone": ["label", "next_label"],
+        "chain, coef only": ["label", "next_label"],
         "graph, potts": ["label", "other_label"],
         "grid, 0.0, 4": ["label", "other_label"],
         "sets": ["label", "other_label"],
@@ -205,7 +207,7 @@ def test_columns_are_those_of_the_structure():
         assert MODELS[name]().to_frame().columns.tolist() == ["kind", *own, "feature", "weight"]
 
 
-def test_kinds_come_in_the_order_of_w():
+def test_kinds_have_the_order_of_w():
     kinds = chain().to_frame().kind
     assert kinds.unique().tolist() == ["coef", "intercept", "start", "end", "edge"]
     assert kinds.value_counts().to_dict() == {

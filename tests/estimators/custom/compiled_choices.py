@@ -15,11 +15,11 @@ LOSS = ctypes.c_double, INTEGERS, INTEGERS, ctypes.c_int32, DATA
 
 
 def compiled_choice(path, d, **parameters):
-    """The oracle of a shared library made from choice.c; d: number of features."""
+    """Return the oracle of a shared library compiled from choice.c, for d features."""
     library, functions = ctypes.CDLL(path), []
     for name, types in (("argmax", ARGMAX), ("joint_feature", JOINT_FEATURE), ("loss", LOSS)):
         function = library[f"choice_{name}"]
         function.restype, function.argtypes = types[0], types[1:]
         functions.append(LowLevelCallable(function))
-    # A label for each candidate; a labeling is one label.
+    # There is one label per candidate, and a labeling is one label.
     return CompiledOracle(*functions, n_weights=d, n_labels=len, code_size=1, **parameters)

@@ -58,7 +58,7 @@ def make_programs(rng, n=8, **options):
 
 
 def blocks_of(X, y, allowed):
-    """The terms of the objective, by enumeration."""
+    """Return the terms of the objective, by enumeration."""
     return [
         Block(
             sample=i,
@@ -198,7 +198,7 @@ def test_limits_are_passed_to_highs(monkeypatch, rng):
 
 
 def test_hard_programs_stop_with_a_bound(rng):
-    # Market split: a few equations with large coefficients have no solution but the planted one.
+    # Market split: equations with large coefficients, whose only solution is the planted one.
     n = 25
     matrix = rng.integers(0, 100, (5, n))
     truth = rng.integers(0, 2, n)

@@ -80,15 +80,15 @@ def fit(X, y, oracle, **parameters):
 )
 def test_compiled_and_python_oracles_agree(rng, library, parameters):
     X, y = make_choices(rng)
-    mine = fit(X, y, compiled_choice(library, 4, work=WORK), **parameters)
+    model = fit(X, y, compiled_choice(library, 4, work=WORK), **parameters)
     python = fit(X, y, InOrder(), **{**parameters, "n_jobs": None})
-    np.testing.assert_array_equal(mine.w_, python.w_)
+    np.testing.assert_array_equal(model.w_, python.w_)
     for name, column in python.history_.items():
         if "seconds" not in name:
-            np.testing.assert_array_equal(mine.history_[name], column)
-    assert [labels.tolist() for labels in mine.predict(X)] == [[k] for k in python.predict(X)]
-    assert mine.score(X, y) == pytest.approx(python.score(X, y), abs=1e-15)
-    assert mine.inference_ == python.inference_
+            np.testing.assert_array_equal(model.history_[name], column)
+    assert [labels.tolist() for labels in model.predict(X)] == [[k] for k in python.predict(X)]
+    assert model.score(X, y) == pytest.approx(python.score(X, y), abs=1e-15)
+    assert model.inference_ == python.inference_
 
 
 def test_estimator_conventions(rng, library):
@@ -144,7 +144,7 @@ def test_searches(rng, library):
     lams, found = [1.0, 0.1, 0.001], []
     for oracle in (InOrder(), compiled_choice(library, 4, work=WORK)):
         model = StructuredSVM(oracle, random_state=0, tol=1e-4)
-        # In this process: in its main thread, or several.
+        # In the main thread or in several threads, since its functions cannot be pickled.
         for n_jobs in (None, 2):
             with joblib.parallel_config(backend="threading"):
                 for search in (
@@ -167,7 +167,7 @@ def test_a_subclass_that_loads_its_library_can_be_pickled(rng, library):
 
 
 @pytest.mark.slow
-def test_searches_in_processes_say_that_they_cannot(rng, library):
+def test_error_for_searches_in_processes(rng, library):
     X, y = make_choices(rng)
     model = StructuredSVM(compiled_choice(library, 4), random_state=0)
     with joblib.parallel_config(backend="loky"), pytest.raises(pickle.PicklingError) as caught:
@@ -207,7 +207,7 @@ def test_functions_of_numba(rng, library):
         rows = numba.carray(x, (shape[0], shape[1]))
         weights = numba.carray(w, (shape[1],))
         best = -np.inf
-        # Zero: NULL, in prediction.
+        # NULL in prediction.
         known = numba.carray(y_true, (1,)).ctypes.data != 0
         for k in range(shape[0]):
             score = 0.0
@@ -250,7 +250,7 @@ def right_argmax(w, x, shape, y_true, loss_weight, y, data):
 
 
 def right_feature(x, shape, y, index, value, data):
-    # The second in two parts, the first once more as zero.
+    # The second feature is given in two parts.
     parts = [(1, 0.25), (0, 1.0), (1, 0.75)]
     for k, (f, share) in enumerate(parts):
         index[k], value[k] = f, share * x[2 * y[0] + f]
@@ -332,7 +332,7 @@ def wrong(k):
 )
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_results_of_functions_are_validated(k, message, n_jobs):
-    # All truths the first candidate: the second is met in training.
+    # The first candidate is always the true one, so that only training reaches the second one.
     samples = [x if label == 0 else x[::-1] for x, label in zip(X, Y)]
     model = StructuredSVM(wrong(k), lam=0.1, random_state=0, n_jobs=n_jobs)
     with pytest.raises(ValueError, match=message):
@@ -341,7 +341,7 @@ def test_results_of_functions_are_validated(k, message, n_jobs):
     assert np.isfinite(model.w_).all()
 
 
-def test_true_labelings_are_checked_first():
+def test_true_labelings_are_validated_before_the_fit():
     for parameters, y, message in [
         ({}, [0, 1, 0, 1, 0, 2], r"y\[5\] has labels from 2 to 2, expected 0 to 1"),
         ({}, [0, 1, 0, 1, 0, [0, 1]], r"y\[5\] has dtype int64 and shape \(2,\), expected"),
@@ -407,7 +407,7 @@ def test_numbers_are_not_changed_by_their_conversion():
     )
 
 
-def test_a_warm_start_knows_another_oracle():
+def test_warm_starts_require_the_same_oracle():
     model = fit(X, Y, oracle_of(), warm_start=True)
     model.fit(X, Y)
     model.set_params(oracle=oracle_of(loss=lambda *a: 3 * right_loss(*a)))

@@ -86,7 +86,7 @@ def test_slack_rescaling(rng, search, solver):
     blocks = terms(X, y, slack=True)
     best, _ = optimum(blocks, LAM)
     primal = brute_force.primal(model.w_, LAM, blocks)
-    # Of a search that is not exact the objective is an upper bound.
+    # If the search is not exact, objective_ is an upper bound.
     assert best * (1 - 1e-9) <= primal <= model.objective_ * (1 + 1e-9)
     assert model.dual_objective_ <= best * (1 + 1e-9)
     assert model.history_["queries"][-1] > 0
@@ -274,7 +274,7 @@ def test_a_pickle_holds_no_training_data(rng):
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
 
 
-def test_planes_that_nothing_needs_are_forgotten(rng, monkeypatch):
+def test_unused_planes_are_removed(rng, monkeypatch):
     # A labeling of 2,000 weights takes 16 kB; each pass finds new ones.
     X = [rng.standard_normal((30, 2000)) for _ in range(12)]
     y = rng.integers(0, 30, 12).tolist()

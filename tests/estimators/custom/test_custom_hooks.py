@@ -55,7 +55,7 @@ def choices(rng):
 @pytest.mark.parametrize(
     "options", [{}, {"rescaling": "slack"}, {"rescaling": "slack", "search": "bisecting"}]
 )
-def test_potentials_change_nothing(choices, options):
+def test_potentials_do_not_change_the_fit(choices, options):
     X, y = choices
     # Gap sampling draws by the last bits of gaps, in which searches by scores may differ.
     options = OPTIONS | options | {"solver": MPBCFW(sampling="permutation")}
@@ -76,15 +76,15 @@ def test_search_computes_potentials_once(choices):
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
 @pytest.mark.parametrize("oracle", [ByScores, Named])
-def test_workers_give_the_same_bits(choices, oracle, backend, rescaling):
+def test_workers_do_not_change_the_fit(choices, oracle, backend, rescaling):
     X, y = choices
     y = names(y) if oracle is Named else y
     options = {**OPTIONS, "max_iter": 2, "rescaling": rescaling}
-    alone = StructuredSVM(oracle(), **options).fit(X, y)
+    sequential = StructuredSVM(oracle(), **options).fit(X, y)
     with joblib.parallel_config(backend=backend):
-        shared = StructuredSVM(oracle(), n_jobs=2, **options).fit(X, y)
-        np.testing.assert_array_equal(shared.predict(X), alone.predict(X))
-    np.testing.assert_array_equal(shared.w_, alone.w_)
+        parallel = StructuredSVM(oracle(), n_jobs=2, **options).fit(X, y)
+        np.testing.assert_array_equal(parallel.predict(X), sequential.predict(X))
+    np.testing.assert_array_equal(parallel.w_, sequential.w_)
 
 
 def test_labelings_are_encoded_and_decoded(choices):
@@ -99,7 +99,7 @@ def test_labelings_are_encoded_and_decoded(choices):
     assert model.score(X, names(y)) == plain.score(X, y)
 
 
-def test_warm_starts_know_the_samples_by_their_encoded_labelings(choices):
+def test_warm_starts_compare_encoded_labelings(choices):
     X, y = choices
     model = StructuredSVM(Named(), warm_start=True, **OPTIONS).fit(X, names(y))
     model.set_params(lam=0.04).fit(X, names(y))
@@ -158,7 +158,7 @@ def test_errors_for_invalid_hooks(choices, oracle, error, message):
         StructuredSVM(oracle(), **OPTIONS).fit(X, y if issubclass(oracle, ByScores) else names(y))
 
 
-def test_an_exception_in_one_surfaces_with_a_note(choices):
+def test_exceptions_of_hooks_have_a_note(choices):
     X, y = choices
     with pytest.raises(AttributeError) as caught:
         StructuredSVM(Named(), **OPTIONS).fit(X, y)

@@ -28,11 +28,11 @@ from tests.estimators.same_bits import assert_same_bits
 
 
 def fit(X, y, oracle=None, **parameters):
+    # Few passes, since joblib waits in steps of 10 ms.
     defaults = {"lam": 0.02, "tol": 1e-5, "max_iter": 3, "random_state": 0}
     return StructuredSVM(oracle or Choice(), **{**defaults, **parameters}).fit(X, y)
 
 
-# Few passes: joblib waits in steps of a hundredth of a second.
 pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
 
 OPTIONS = [
@@ -46,27 +46,27 @@ OPTIONS = [
 
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda p: "-".join(map(str, p.values())))
 @pytest.mark.parametrize("n_jobs", [2, 4])
-def test_threads_change_no_bit(rng, n_jobs, options):
+def test_threads_do_not_change_the_fit(rng, n_jobs, options):
     X, y = make_choices(rng, n=32)
-    alone = fit(X, y, **options)
+    sequential = fit(X, y, **options)
     with joblib.parallel_config(backend="threading"):
-        assert_same_bits(fit(X, y, n_jobs=n_jobs, **options), alone)
+        assert_same_bits(fit(X, y, n_jobs=n_jobs, **options), sequential)
 
 
 @pytest.mark.parametrize(
     "as_sparse",
     [pytest.param(False, id="dense"), pytest.param(True, id="sparse", marks=pytest.mark.slow)],
 )
-def test_processes_change_no_bit(rng, as_sparse):
+def test_processes_do_not_change_the_fit(rng, as_sparse):
     X, y = make_choices(rng, n=32)
     oracle = Choice(as_sparse)
-    alone = fit(X, y, oracle)
+    sequential = fit(X, y, oracle)
     for n_jobs in (2, 4) if as_sparse else (2,):
-        assert_same_bits(fit(X, y, oracle, n_jobs=n_jobs), alone)
+        assert_same_bits(fit(X, y, oracle, n_jobs=n_jobs), sequential)
     model = fit(X, y, oracle, n_jobs=2, max_iter=1)
-    alone = fit(X, y, oracle, max_iter=1)
-    assert model.predict(X).tolist() == alone.predict(X).tolist()
-    # A class of this very function: pickled by value.
+    sequential = fit(X, y, oracle, max_iter=1)
+    assert model.predict(X).tolist() == sequential.predict(X).tolist()
+    # A local class is pickled by value.
     scale = 2.0
 
     class Scaled(Choice):
@@ -77,8 +77,8 @@ def test_processes_change_no_bit(rng, as_sparse):
             return super().argmax(scale * x, w, y_true, loss_weight)
 
     if as_sparse:
-        alone = fit(X, y, Scaled(), max_iter=1)
-        assert_same_bits(fit(X, y, Scaled(), n_jobs=2, max_iter=1), alone)
+        sequential = fit(X, y, Scaled(), max_iter=1)
+        assert_same_bits(fit(X, y, Scaled(), n_jobs=2, max_iter=1), sequential)
 
 
 class Meets(ConstrainedChoice):
@@ -97,31 +97,33 @@ class Meets(ConstrainedChoice):
 
 
 @pytest.mark.parametrize("backend, n_jobs", [("threading", 2), ("threading", 4), ("loky", 2)])
-def test_searches_of_slack_rescaling_take_all_workers(rng, tmp_path, backend, n_jobs):
+def test_searches_of_slack_rescaling_use_all_workers(rng, tmp_path, backend, n_jobs):
     X, y = make_choices(rng, n=40)
-    alone = fit(X, y, ConstrainedChoice(), rescaling="slack")
+    sequential = fit(X, y, ConstrainedChoice(), rescaling="slack")
     with joblib.parallel_config(backend=backend):
-        there = fit(X, y, Meets(str(tmp_path), n_jobs), rescaling="slack", n_jobs=n_jobs)
-        assert_same_bits(there, alone)
+        parallel = fit(X, y, Meets(str(tmp_path), n_jobs), rescaling="slack", n_jobs=n_jobs)
+        assert_same_bits(parallel, sequential)
         callers = {tuple(name.split("-")) for name in os.listdir(tmp_path)}
         assert len(callers) >= n_jobs
         assert (str(os.getpid()) in {pid for pid, _ in callers}) == (backend == "threading")
-        # By queries of argmax, of sparse features.
+        # Bisecting search calls argmax.
         options = {"rescaling": "slack", "solver": "fw", "max_iter": 2}
-        there, alone = (fit(X, y, Choice(True), n_jobs=n, **options) for n in (n_jobs, None))
-    assert_same_bits(there, alone)
-    assert "bisecting" in alone.inference_
+        parallel, sequential = (
+            fit(X, y, Choice(True), n_jobs=n, **options) for n in (n_jobs, None)
+        )
+    assert_same_bits(parallel, sequential)
+    assert "bisecting" in sequential.inference_
 
 
-def test_paths_change_no_bit(rng):
+def test_workers_do_not_change_paths(rng):
     X, y = make_choices(rng, n=16)
     with joblib.parallel_config(backend="threading"):
         model = StructuredSVM(Choice(), random_state=0)
-        path, with_jobs = (
+        path, parallel = (
             ssvm_path(model.set_params(n_jobs=n), X, y, eps=0.2, lam_min=0.05) for n in (None, 2)
         )
-    np.testing.assert_array_equal(path.lams_, with_jobs.lams_)
-    for a, b in zip(path.ws_, with_jobs.ws_, strict=True):
+    np.testing.assert_array_equal(path.lams_, parallel.lams_)
+    for a, b in zip(path.ws_, parallel.ws_, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -132,7 +134,7 @@ class Wrong(Choice):
 
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
 @pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
-def test_errors_of_workers_surface_and_the_state_is_kept(rng, backend, rescaling):
+def test_errors_of_workers_are_raised_and_keep_the_state(rng, backend, rescaling):
     X, y = make_choices(rng, n=40)
     with joblib.parallel_config(backend=backend, n_jobs=2):
         model = StructuredSVM(Fails(), lam=0.02, rescaling=rescaling, tol=1e-6, random_state=0)
@@ -167,7 +169,7 @@ def test_dead_process_raises_and_is_replaced(rng, tmp_path, monkeypatch):
     with joblib.parallel_config(backend="loky"):
         with pytest.raises(TerminatedWorkerError):
             model.fit(X, y)
-        # What there was is kept, and certified by new processes.
+        # The state is kept, and new processes compute its certificate.
         assert model.w_.any()
         assert np.isfinite(model.dual_gap_)
         model.fit(X, y)
@@ -180,14 +182,14 @@ def test_data_are_sent_once(rng, monkeypatch):
     calls = OracleCalls(Choice(), X, y, list(range(30)))
     workers = Workers(calls, 2)
     path = workers.path
-    # Arrays of the file are mapped, not read: what a process gets is a view.
+    # Arrays of the file are memory-mapped, so that a process has views of them.
     loaded = oracle_workers._load(path)
     assert not loaded.X[0].flags.owndata
     assert not loaded.X[0].flags.writeable
     w = np.frombuffer(rng.standard_normal(200).tobytes())
     for k in range(30):
         np.testing.assert_array_equal(loaded.X[k], X[k])
-    # As a worker does that has never seen this process.
+    # Like a worker, which has no data of this process.
     monkeypatch.setattr(oracle_workers, "_own", {})
     answers = oracle_workers._ask(workers.token, path, list(range(30)), w, 1.0)
     again = [calls.ask(i, w, 1.0) for i in range(30)]
@@ -214,7 +216,7 @@ def test_a_process_keeps_the_data_of_few_fits(rng, monkeypatch):
 
 
 def test_processes_are_started_once_per_fit(rng, monkeypatch):
-    # joblib keeps something of each call until the process ends: fits were 17 kB each.
+    # joblib keeps some memory of each call until the process ends.
     calls, configure = [], joblib.parallel.LokyBackend.configure
 
     def spy(self, *arguments, **keywords):
