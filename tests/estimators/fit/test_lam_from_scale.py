@@ -145,10 +145,6 @@ def samples(kind, rng, t=1.0, n=30):
 KINDS = ("chain", "chain rows", "grid", "graph", "tree", "label sets", "one label", "classes")
 
 
-def taken(data, rows):
-    return data[rows] if isinstance(data, np.ndarray) else [data[i] for i in rows]
-
-
 @pytest.mark.filterwarnings("ignore:.*scale the features")
 @pytest.mark.parametrize("kind", KINDS)
 def test_features_t_times_as_large(kind, new_rng):

@@ -30,8 +30,7 @@ TIGHT = {"tol": 1e-7, "max_iter": 20_000, "random_state": 0}
 
 
 def chains(rng, **parameters):
-    X, y = test_optimum.make(rng, n=16, ignored=True, **parameters)
-    return X, y
+    return test_optimum.make(rng, n=16, ignored=True, **parameters)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -4,8 +4,6 @@ from sstruct.constraints import at_least, at_most, exactly_one, excludes, implie
 from tests.estimators.typed_graph.test_typed_graph import PAIRS, SIZES
 from tests.reference import typed_constraints
 
-TYPES = range(len(SIZES))
-
 
 def random_constraint(rng):
     """Return a constraint of any kind, of nodes or edges, for labels 0 to K_t - 1."""
