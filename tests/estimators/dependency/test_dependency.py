@@ -40,7 +40,7 @@ def sentence(rng, tree, *, listed=False, others=False, stored=False):
 
 
 def make(rng, n=8, *, labeled=False, projective=False, single_root=True, most=4, **form):
-    """Sentences with a random tree each, and labels."""
+    """Return sentences with random trees, and labels of their arcs if `labeled`."""
     X, y = [], []
     for _ in range(n):
         size = int(rng.integers(1, 3 if labeled else most + 1))
@@ -177,7 +177,7 @@ def test_without_labels_there_are_no_weights_of_labels(rng):
     assert model.label_coef_.shape == (0, 0)
     assert model.to_frame().kind.unique().tolist() == ["coef"]
     assert all(hasattr(model, name) for name in dir(model) if name.endswith("_coef_"))
-    # A number from a damaged file, which no weight depends on.
+    # A number in a damaged file, which must not determine the size of the frame.
     model.__setstate__(model.__getstate__() | {"_label_features": 2**22})
     tracemalloc.start()
     try:
@@ -304,7 +304,7 @@ ONE = np.ones((1, 2, 2))
 TWO = np.ones((2, 3, 2))
 ARCS = {"features": np.ones((2, 2)), "arcs": [[0, 1], [1, 2]]}
 INVALID = {
-    "no list": (ONE[0, 0, 0], [[0]], {}, "X must be a list"),
+    "not a list": (ONE[0, 0, 0], [[0]], {}, "X must be a list"),
     "shape": ([np.ones((2, 2, 1))], [[0, 1]], {}, r"X\[0\] has shape \(2, 2, 1\), expected \(tok"),
     "no features": ([np.ones((1, 2, 0))], [[0]], {}, "at least one feature"),
     "key": ([ONE, {"edges": 1, "features": ONE}], [[0]] * 2, {}, r"X\[1\] has unknown keys"),

@@ -139,7 +139,7 @@ def test_every_callback_is_called_and_one_suffices_to_stop(tiny_chains):
     assert calls == ["first", "second"] * 2
 
 
-def test_the_order_of_hooks(tiny_chains):
+def test_order_of_hooks(tiny_chains):
     recorder = Recorder(stop_after=3)
     model = tight(max_iter=17).set_callbacks(recorder).fit(*tiny_chains)
     passes = [(kind, "pass", k) for k in range(3) for kind in ("begin", "end")]
@@ -215,7 +215,7 @@ class Broken(Recorder):
 
 @pytest.mark.parametrize("hook", ["begin", "end"])
 @pytest.mark.parametrize("error", [ZeroDivisionError("here"), KeyboardInterrupt("here")])
-def test_an_exception_surfaces_and_leaves_a_model(tiny_chains, error, hook):
+def test_an_exception_is_raised_and_leaves_a_model(tiny_chains, error, hook):
     X, y = tiny_chains
     broken = Broken(error, hook)
     model = tight().set_callbacks(broken)
@@ -435,6 +435,12 @@ def test_the_fit_is_part_of_a_search_of_scikit_learn(tiny_chains):
     class Propagated(Recorder):
         max_propagation_depth = None
 
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context):
+            self.calls.append(("end", context.task_name, context.source_estimator_name))
+
     recorder = Propagated()
     model = tight(classes=[0, 1, 2])
     search = GridSearchCV(model, {"lam": [0.02]}, cv=2).set_callbacks(recorder)
@@ -446,7 +452,7 @@ def test_the_fit_is_part_of_a_search_of_scikit_learn(tiny_chains):
 def test_the_info_of_callbacks_has_all_keys_and_is_a_copy(tiny_chains):
     seen, monitor = [], GapMonitor()
 
-    class Vandal(Recorder):
+    class ClearsInfo(Recorder):
         def on_fit_task_begin(self, estimator, context):
             seen.append(dict(context.info))
             context.info.clear()
@@ -456,7 +462,7 @@ def test_the_info_of_callbacks_has_all_keys_and_is_a_copy(tiny_chains):
             context.info.clear()
 
     model = tight(certificate_every=3)
-    model.set_callbacks(lambda info: info.clear(), Vandal(), monitor).fit(*tiny_chains)
+    model.set_callbacks(lambda info: info.clear(), ClearsInfo(), monitor).fit(*tiny_chains)
     assert model.status_ == "CONVERGED"
     assert len(seen) == 2 * model.n_iter_ + 2
     for info in seen:

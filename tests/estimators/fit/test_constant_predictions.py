@@ -103,7 +103,7 @@ def test_no_warning_for_one_label_or_few_errors(rng):
 
 
 def test_rare_label_in_a_late_sample_is_found(rng):
-    # Only one sample, which is not among the first ones looked at, has other labels.
+    # The only sample with other labels is not among the first ones that are predicted.
     X, y = [np.ones((1, 1)) for _ in range(999)], [["a"] for _ in range(999)]
     X.insert(501, -np.ones((30, 1)))
     y.insert(501, ["b"] * 30)

@@ -18,7 +18,7 @@ from sstruct._estimators.chain.chain_structure import ChainStructure
 from sstruct.solvers import MPBCFW
 
 FOLDER = str(Path(sstruct.__file__).parent)
-# Every instruction of these; every line of the package's other functions.
+# In these functions Ctrl-C is raised at every instruction, in others at every line.
 CLOSE = ("_fit", "end", "_publish", "solve", "_run_to_end", "begin", "__exit__", "_end_early")
 PARAMETERS = {
     "plain": {},
@@ -48,7 +48,7 @@ class Press:
 
 
 def fit_with_ctrl_c(model, X, y, at):
-    """Return whether Ctrl-C came, and how many events there were."""
+    """Return whether Ctrl-C was raised, and the number of events."""
     press, before = Press(at), signal.getsignal(signal.SIGINT)
     previous = sys.gettrace()
     interrupted = False
@@ -113,15 +113,15 @@ def test_ctrl_c_between_solution_and_attributes(tiny_chains, monkeypatch):
 
 
 @pytest.mark.usefixtures("sigint")
-def test_in_another_thread_handlers_are_left_alone(tiny_chains, monkeypatch):
+def test_other_threads_do_not_change_signal_handlers(tiny_chains, monkeypatch):
     X, y = tiny_chains
     before, found = signal.getsignal(signal.SIGINT), []
 
-    def looking(structure, attributes):
+    def record(structure, attributes):
         found.append(signal.getsignal(signal.SIGINT))
         return attributes
 
-    monkeypatch.setattr(ChainStructure, "describe", looking)
+    monkeypatch.setattr(ChainStructure, "describe", record)
     thread = threading.Thread(target=ChainSSVM(lam=0.1, random_state=0).fit, args=(X, y))
     thread.start()
     thread.join()
@@ -129,7 +129,7 @@ def test_in_another_thread_handlers_are_left_alone(tiny_chains, monkeypatch):
 
 
 @pytest.mark.usefixtures("sigint")
-def test_ctrl_c_while_a_model_is_dropped_is_not_lost(tiny_chains):
+def test_ctrl_c_while_a_model_is_deleted_is_not_lost(tiny_chains):
     models = [ChainSSVM().fit(*tiny_chains)]
     models[0].predict(tiny_chains[0])  # its state is recorded
     with pytest.raises(KeyboardInterrupt):

@@ -92,13 +92,11 @@ def test_stored_zeros_and_constants_have_no_spread():
     assert feature_spread(np.full((4, 2), 10.0), np.ones(4), True) == pytest.approx(200 / 400)
 
 
-# Estimators -----------------------------------------------------------------------------------
-
 CHAINS = [[[0.0], [2.0]], [[4.0]], [[2.0], [2.0], [2.0]]]
 LABELS = [["a", "b"], ["a"], ["b", "b", "b"]]
 
 
-def test_by_hand():
+def test_lam_of_chains_computed_by_hand():
     # Six nodes 0, 2, 4, 2, 2, 2: mean 2, variance 8/6, five of them not 0; so the spread is
     # 5/6 * (8/6) / (5/6). Three samples.
     model = ChainSSVM(pairwise_scale=1).fit(CHAINS, LABELS)
@@ -108,11 +106,11 @@ def test_by_hand():
         2 * model.lam_
     )
     assert ChainSSVM(pairwise_scale=1, lam=1 / 3).fit(CHAINS, LABELS).lam_ == 1 / 3
-    # Weights 2, 0, 1: nodes 0, 2 twice and 2, 2, 2; mean 10/7, not 0 in 5 of 7.
+    # Weights 2, 0, 1: two copies of the nodes 0, 2, and 2, 2, 2; mean 10/7, five of seven not 0.
     weighted = ChainSSVM(pairwise_scale=1).fit(CHAINS, LABELS, sample_weight=[2, 0, 1])
     variance = (2 * (10 / 7) ** 2 + 5 * (4 / 7) ** 2) / 7
     assert weighted.lam_ == pytest.approx(0.4 * variance * (7 / 3) ** 0.2 / 3)
-    # Nodes without a label are not there: 0 and 4.
+    # Nodes without a label are ignored, so that 0 and 4 remain.
     labels = [["a", "-"], ["b"], ["-"] * 3]
     model = ChainSSVM(pairwise_scale=1, ignore_label="-").fit(CHAINS, labels)
     assert model.lam_ == pytest.approx(0.4 * 4 / 2)
@@ -170,7 +168,7 @@ def test_sparse_and_dense_alike(kind, rng):
 
 @pytest.mark.parametrize("kind", ["chain", "grid", "label sets", "one label"])
 def test_a_loss_in_another_unit_predicts_the_same(kind, rng):
-    # Samples are of one size: "hamming" is "hamming-count" in another unit.
+    # All samples have the same size, so that "hamming" is "hamming-count" in another unit.
     model, X, y = samples(kind, rng)
     model.set_params(tol=1e-9, max_iter=20_000, random_state=0)
     size = np.size(y[0]) if kind != "one label" else 3
@@ -188,7 +186,7 @@ def test_costs_and_classes(rng):
     mean = counts @ costs.sum(axis=1) / 2 / len(y)
     assert MulticlassSSVM(loss=costs).fit(X, y).lam_ == pytest.approx(lam / mean)
     assert MulticlassSSVM(loss="balanced").fit(X, y).lam_ == pytest.approx(lam)
-    # Under slack rescaling costs weigh hinges, whose margin is 1.
+    # Under slack rescaling, costs are factors of hinge losses whose margin is 1.
     slack = MulticlassSSVM(loss=costs, rescaling="slack").fit(X, y)
     assert slack.lam_ == pytest.approx(lam * mean)
     assert MulticlassSSVM(loss=np.zeros(3)).fit(X, y).lam_ == pytest.approx(lam)
@@ -196,8 +194,8 @@ def test_costs_and_classes(rng):
 
 @pytest.mark.parametrize("edges", ["auto", None, [-1, 0]], ids=["auto", "none", "hierarchy"])
 @pytest.mark.parametrize("n", [3, 422, 3376])
-def test_label_sets_by_hand(edges, n):
-    # Two features of 0 and 2 in turn: variance 1 each, half of the rows not 0; 1 + 1 in all.
+def test_lam_of_label_sets_computed_by_hand(edges, n):
+    # Two features alternate between 0 and 2: each has variance 1, and half of its rows are not 0.
     X = np.tile([[0.0, 0.0], [2.0, 2.0]], (n // 2, 1)) if n > 3 else np.zeros((3, 2))
     Y = np.tile([[0, 0], [1, 1]], (n // 2, 1)) if n > 3 else np.eye(3, 2, dtype=int)
     Y[:, 1] &= Y[:, 0]
@@ -205,10 +203,11 @@ def test_label_sets_by_hand(edges, n):
     once = {"max_iter": 1, "tol": 1.0, "random_state": 0}
     model = MultilabelSSVM(edges=edges, **once).fit(X, Y)
     assert model.lam_ == pytest.approx(0.6 * spread / n / (2 if n == 3376 else 1))  # (n / 422)^1/3
-    # Weights count as copies, there too; missed labels cost more.
+    # Weights count as copies in the number of samples, too.
     weighted = clone(model).fit(X, Y, sample_weight=np.full(len(X), 8.0))
     expected = 0.6 * spread / (8 * n) * min(1, (8 * n / 422) ** (-1 / 3))
     assert weighted.lam_ == pytest.approx(expected)
+    # Missed labels cost twice as much.
     on, off = Y.sum(), Y.size - Y.sum()
     costly = clone(model).set_params(loss="asymmetric").fit(X, Y)
     assert costly.lam_ == pytest.approx(model.lam_ * (off + 2 * on) / (off + 4 * on))
@@ -240,10 +239,10 @@ def test_costs_of_rare_labels_in_sets(rng):
     Y = (np.arange(200)[:, np.newaxis] < 200 * share).astype(int)
     model = MultilabelSSVM(loss="hamming-count", edges=None)
     lam = model.fit(X, Y).lam_
-    # N / (2 K N_k) at N_k of N samples, the mean weighted by these costs.
+    # Costs are N / (2 K N_k) for N_k of N samples; their mean is weighted by the costs.
     costs, counts = 0.5 / 3 / np.array([1 - share, share]), np.array([1 - share, share])
     mean = (counts * costs**2).sum() / (counts * costs).sum()
-    assert mean > 3 / 3
+    assert mean > 1
     balanced = clone(model).set_params(loss="balanced")
     assert balanced.fit(X, Y).lam_ == pytest.approx(lam / mean)
     weights = rng.integers(1, 3, 200)
@@ -252,7 +251,7 @@ def test_costs_of_rare_labels_in_sets(rng):
     assert clone(balanced).fit(X, Y, weights).lam_ == pytest.approx(expected, rel=1e-12)
     given = clone(model).set_params(loss=[3.0, 1.0, 2.0])
     assert given.fit(X, Y).lam_ == pytest.approx(lam / ((9 + 1 + 4) / 6 / 3))
-    # Under slack rescaling costs weigh hinges, and all labels alike.
+    # Under slack rescaling, costs are factors of hinge losses, and all labels count equally.
     slack = {"rescaling": "slack", "max_iter": 1, "tol": 1.0}
     assert clone(balanced).set_params(**slack).fit(X, Y).lam_ == pytest.approx(lam / 3)
     same = clone(model).set_params(loss=[1.0, 1.0, 1.0]).fit(X, Y).lam_
@@ -276,7 +275,7 @@ def test_lam_of_constant_features(rng):
     assert plain.fit(0 * X, y).lam_ == STRENGTH / 3
 
 
-def test_no_such_number():
+def test_error_for_lam_beyond_float64():
     X = np.array([[1, 2], [-1, 0], [0, 3]]) * 1e-150
     model = MulticlassSSVM(fit_intercept=False)
     with pytest.raises(ValueError, match=r'lam="auto" is .* variance .*; rescale the features'):

@@ -25,7 +25,7 @@ from tests.estimators.graph import test_graph
 from tests.reference import brute_force, dual_qp
 from tests.solvers import test_optimum
 
-# Not smaller: where steps end by rounding is a matter of the data.
+# With a smaller tol, rounding errors would end some fits early.
 TIGHT = {"tol": 1e-7, "max_iter": 20_000, "random_state": 0}
 
 
@@ -35,8 +35,8 @@ def chains(rng, **parameters):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", ["dual", "primal"])
-def test_the_certificate_is_that_of_all(rng, kind, weighted):
-    # Working sets of old and new samples, by their definition; weights are those of this fit.
+def test_the_certificate_is_that_of_all_samples(rng, kind, weighted):
+    # By the definition, from the working sets of old and new samples and the new weights.
     X, y = chains(rng)
     weights = rng.uniform(0.5, 2, len(X)) if weighted else None
     model = ChainSSVM(
@@ -91,7 +91,7 @@ def pieces():
 def test_fewer_passes_than_from_scratch(case, kind):
     model, X, y = pieces()[case]
     model = clone(model).set_params(warm_start=kind, solver=MPBCFW(certificate_every=1))
-    # Where a fit takes seven passes, that of one order of visits may be lucky: several.
+    # Fits of about seven passes depend on the order of visits, so several orders are tested.
     seeds = range(3) if case == "auto" else [0]
     for share in (0.9,) if case == "digits" else (0.75, 0.9):
         m = int(share * len(X))
@@ -119,7 +119,7 @@ def test_error_if_first_samples_differ(rng):
         with pytest.raises(ValueError, match=first):
             model.fit([X[i] for i in order], [y[i] for i in order])
     weights = np.ones(30)
-    weights[3] = 0  # an old sample that is not there any more
+    weights[3] = 0  # removes an old sample
     with pytest.raises(ValueError, match=first):
         model.fit(X, y, weights)
     weights = np.ones(30)
@@ -140,13 +140,13 @@ def test_error_for_other_classes():
         other.fit(X, [["a"] * len(labels) for labels in y])
     model = clone(model).set_params(classes=["a", "b", "longer"]).fit(X, y)
     assert model.fit([*X, X[0]], more).converged_
-    # A label that is ignored is no class, however long it is.
+    # An ignored label is not a class, even if it is longer than all classes.
     other = clone(model).set_params(ignore_label="longer", classes=None).fit(X, y)
     assert other.fit([*X, X[0], X[1]], [*more, y[1]]).converged_
 
 
-def test_the_tree_of_labels_is_of_all_data(rng):
-    # Twins first are (0, 1) and (2, 3), and of all more often (0, 3) and (1, 2).
+def test_the_tree_of_labels_depends_on_all_samples(rng):
+    # Equal labels are first (0, 1) and (2, 3), and in all samples mostly (0, 3) and (1, 2).
     X = rng.standard_normal((120, 2))
     Y = rng.integers(0, 2, (120, 4))
     Y[:30, [1, 3]], Y[30:, [3, 2]] = Y[:30, [0, 2]], Y[30:, [0, 1]]
@@ -191,7 +191,7 @@ def test_added_samples_do_not_change_the_first_ones(lengths, seed, storage, data
     chain = ChainSSVM(classes=[0, 1, 2], ignore_label=-1)
     edges = [np.array([(v, v + 1) for v in range(L - 1)]).reshape(-1, 2) for L in lengths]
     graphs = [(x, e, np.ones((len(e), 1)), None) for x, e in zip(X, edges)]
-    # Never planes, which depend on how large graphs are.
+    # Labelings are stored; whether planes are stored depends on the sizes of all graphs.
     labelings = {"warm_start": True, "loss": "balanced", "classes": [0, 1, 2]}
     graph = GraphCRFSSVM(pairwise="directed", **labelings)
     images = [x[np.newaxis] if storage == "dense" else x.toarray()[np.newaxis] for x in X]
@@ -205,7 +205,7 @@ def test_added_samples_do_not_change_the_first_ones(lengths, seed, storage, data
         n = of_first.n_samples
         assert of_all.fingerprint(n) == of_first.fingerprint()
         assert of_all.blocks_of_first(n) == of_first.blocks_of_first(n)
-        # One number of one of them makes other data; one of those that follow does not.
+        # A change in the first samples changes their fingerprint; one in later samples does not.
         for i, same in ((data.draw(st.integers(0, m - 1)), False), (m, True)):
             changed = [np.array(image) for image in labels]
             place = tuple(rng.integers(0, changed[i].shape))
@@ -236,7 +236,7 @@ def test_labels_of_any_type():
     assert model.objective_ == pytest.approx(cold.objective_, rel=3e-6)
 
 
-def test_which_samples_have_weight_0_must_stay():
+def test_error_if_other_samples_have_weight_zero():
     X, y = make_sequences(n_samples=12, random_state=0)
     model = ChainSSVM(lam=0.1, warm_start=True, random_state=0).fit(X[:8], y[:8])
     model.fit(X, y, sample_weight=np.r_[np.full(11, 2.0), 0])

@@ -39,9 +39,6 @@ def fit_chain(X, y, weights=None, loss="hamming", **parameters):
     return model.fit(X, y, weights)
 
 
-# Weights by true label ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("class_weight", CLASS_WEIGHTS)
 @pytest.mark.parametrize("loss", LOSSES)
@@ -91,8 +88,7 @@ def fitted(model, X, y, weights=None, **parameters):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_class_weights_and_losses_that_say_the_same(rng):
-    # Bitwise equal, since the costs are the same.
+def test_class_weights_equal_losses_with_the_same_costs(rng):
     for model, X, y in cases(rng):
         labels = np.unique(np.concatenate([np.ravel(each) for each in y]))
         labels = labels[labels != -1]
@@ -149,11 +145,8 @@ def test_warm_start_with_changed_class_weights(rng):
     assert model.dual_objective_ <= cold.objective_ * (1 + 1e-10)
 
 
-# Weights of single nodes --------------------------------------------------------------------------
-
-
 def node_weights(rng, y):
-    """Return weights of nodes, many of which are 0; in one sample all of them."""
+    """Return weights of nodes, many of which are 0; in one sample, all are 0."""
     weights = [rng.choice([0.0, 0.5, 1.0, 3.0], np.shape(labels)) for labels in y]
     weights[1][...] = 0
     weights[2][0] = 0.7
@@ -191,7 +184,7 @@ def test_node_weights_of_graphs_reach_the_optimum(
     y[4] = np.where(np.arange(len(y[4])) > 0, -1, y[4])
     weights = node_weights(rng, y)
     weights[4][0] = 2.0
-    # To the reference they are sizes; it is not given the sample that has no weight.
+    # The reference has the weights as node sizes, and omits the sample whose weights are all 0.
     sized = [
         (x, edges, None, own * (1 if size is None else size))
         for (x, edges, _, size), own in zip(X, weights)
@@ -234,7 +227,7 @@ def grid_score(model, X, y, weights):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_weights_of_one_are_none_to_the_bit(rng):
+def test_weights_of_one_equal_no_weights(rng):
     for model, X, y in cases(rng):
         ones = [np.ones(np.shape(labels)) for labels in y]
         one, two = fitted(model, X, y, ones), fitted(model, X, y)
@@ -347,7 +340,7 @@ def test_invalid_shapes_of_node_weights(rng):
         TreeSSVM(parents=[-1, 0]).fit(samples, states, np.ones((6, 2)))
 
 
-def test_warm_starts_and_checkpoints_see_node_weights(rng, tmp_path):
+def test_warm_starts_and_checkpoints_with_node_weights(rng, tmp_path):
     X, y = make(rng)
     weights = node_weights(rng, y)
     for each in weights:

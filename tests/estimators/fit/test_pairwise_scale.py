@@ -14,7 +14,7 @@ from tests.reference.dual_qp import optimum
 
 @pytest.fixture
 def chains(rng):
-    """Return ten labeled chains of three labels, with cuts at unknown labels."""
+    """Return ten chains of three labels."""
     X = [3 * rng.standard_normal((n, 4)) for n in rng.integers(1, 6, 10)]
     y = [rng.integers(0, 3, len(x)) for x in X]
     return X, y
@@ -25,14 +25,14 @@ def model(scale=1.0, lam=0.5, **parameters):
 
 
 def in_units(weights, fitted, scale):
-    """Return weights as a model has them whose node features are `scale` times smaller."""
+    """Return the weights of an equal model whose node features are divided by `scale`."""
     weights = weights.copy()
     weights[: fitted.coef_.size] *= scale
     return weights
 
 
 def check_same_as_scaled(fitted, other, scale):
-    """Check that a fit with a scale equals one with divided features and lam to the bit."""
+    """Check that a fit with a scale equals, to the bit, one with divided features and lam."""
     np.testing.assert_array_equal(in_units(fitted.w_, fitted, scale), other.w_)
     assert fitted.lam_ == scale**2 * other.lam_
     assert fitted.objective_ == other.objective_ or np.isnan(fitted.objective_)
@@ -139,7 +139,7 @@ def test_warm_start_keeps_units(chains, kind):
     assert fitted.objective_ == pytest.approx(cold.objective_, rel=1e-5)
 
 
-def test_checkpoint_is_of_one_scale(chains, tmp_path):
+def test_checkpoints_require_the_same_scale(chains, tmp_path):
     X, y = chains
     solver = MPBCFW(checkpoint=tmp_path / "fit", certificate_every=1)
     part = model(3.0, tol=1e-8, solver=solver, max_iter=3)
@@ -227,9 +227,6 @@ def test_sequences_are_not_copied(chains):
     np.testing.assert_array_equal(packed.flat, before)
 
 
-# "auto" -------------------------------------------------------------------------------------------
-
-
 def automatic(**parameters):
     return model("auto", "auto", **parameters)
 
@@ -250,7 +247,7 @@ def test_auto_follows_the_norm_of_node_features(chains, storage):
 
 @pytest.mark.parametrize("factor", [2.0**-9, 4.0, 2.0**12])
 @pytest.mark.parametrize("offset", [0.0, 3.0])
-def test_scale_of_features_changes_nothing(chains, factor, offset):
+def test_auto_compensates_the_scale_of_features(chains, factor, offset):
     X, y = [x + offset for x in chains[0]], chains[1]
     one = model("auto", 0.5, tol=0.01).fit(X, y)
     other = model("auto", 0.5 * factor**2, tol=0.01).fit([factor * x for x in X], y)
@@ -261,7 +258,7 @@ def test_scale_of_features_changes_nothing(chains, factor, offset):
     assert other.objective_ == one.objective_
 
 
-def test_nodes_that_do_not_train_do_not_count(chains):
+def test_auto_ignores_unlabeled_nodes(chains):
     X, y = chains
     y = [np.where(np.arange(len(v)) == 1, -1, v) for v in y]
     known = [x[v >= 0] for x, v in zip(X, y, strict=True)]
@@ -269,14 +266,14 @@ def test_nodes_that_do_not_train_do_not_count(chains):
     assert fitted.pairwise_scale_ == pytest.approx(0.5 * root_mean_square_norm(known))
 
 
-def test_features_that_are_all_zero(chains):
+def test_auto_is_one_for_features_of_zeros(chains):
     X, y = chains
     fitted = automatic().fit([np.zeros_like(x) for x in X], y)
     assert fitted.pairwise_scale_ == 1
 
 
 @pytest.mark.parametrize("solver", ["perceptron", "pa"])
-def test_perceptrons_take_one(chains, solver):
+def test_auto_is_one_for_perceptrons(chains, solver):
     X, y = chains
     fitted = automatic(solver=solver).fit(X, y)
     assert fitted.pairwise_scale_ == 1
@@ -295,7 +292,7 @@ def test_partial_fit_takes_the_scale_of_its_first_samples(chains):
     np.testing.assert_array_equal(fitted.w_, given.w_)
 
 
-def test_paths_and_early_stopping_know_the_scale(chains):
+def test_auto_for_paths_and_early_stopping(chains):
     X, y = chains
     size = 0.5 * root_mean_square_norm(X)
     path = ssvm_path(automatic(), X, y, eps=0.05, lam_min=0.1)

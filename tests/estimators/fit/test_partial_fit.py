@@ -22,7 +22,7 @@ from sstruct import (
 from sstruct.datasets import make_sequences
 from sstruct.solvers import SOLVER_OF_NAME
 from tests.estimators.custom.choices import ChoiceByScores, make_choices
-from tests.estimators.state.test_fitted_state import Sign, changed, of
+from tests.estimators.state.test_fitted_state import Sign, changed, put
 
 SOLVERS = {"perceptron": {}, "pa": {}, "ssg": {"lam": 0.05}}
 N, PARTS = 40, 10
@@ -144,7 +144,7 @@ def assert_same_state(a, b):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_ten_parts_are_one_fit_in_order(case, solver):
+def test_batches_equal_one_fit_in_the_given_order(case, solver):
     made, X, y, classes = case
     made.set_params(solver=solver, **SOLVERS[solver])
     in_parts = learned(clone(made), X, y, classes)
@@ -212,7 +212,7 @@ def test_solvers_with_a_certificate_have_no_partial_fit(rng):
         assert hasattr(ChainSSVM(solver=solver), "partial_fit")
 
 
-def test_classes_come_first(rng):
+def test_the_first_call_requires_classes(rng):
     for made in (sequences, potts, images, rows, one_label):
         model, X, y, classes = made(rng)
         model.set_params(solver="perceptron")
@@ -222,7 +222,7 @@ def test_classes_come_first(rng):
         first = clone(model).partial_fit(X, y, classes=classes)
         second = clone(model).set_params(classes=list(classes)).partial_fit(X, y)
         np.testing.assert_array_equal(first.w_, second.w_)
-        # Classes that the first part lacks have weights, too.
+        # Classes that do not occur in the first batch have weights, too.
         more = clone(model).partial_fit(X, y, [*classes, 9])
         assert more.classes_.tolist() == [*classes, 9]
 
@@ -249,7 +249,7 @@ def test_changed_classes_raise(rng):
             other.set_params(solver="perceptron").partial_fit(X, y, classes=[0, 1])
 
 
-@pytest.mark.parametrize("weight", [1.6e305, 1e306])  # of a mean, or of a step by itself
+@pytest.mark.parametrize("weight", [1.6e305, 1e306])  # the average overflows, or a single step
 @pytest.mark.parametrize("bounded", [False, True])
 def test_steps_beyond_float64_raise(rng, bounded, weight):
     model, X, y, classes = sequences(rng)
@@ -347,7 +347,7 @@ def test_error_if_the_model_changed(rng):
         model.partial_fit(np.ones((5, 4)), y[:5])
 
 
-def test_callbacks_see_each_part(rng):
+def test_callbacks_are_called_for_each_batch(rng):
     _, X, y, classes = sequences(rng)
     seen = []
     model = ChainSSVM(solver="pa").set_callbacks(lambda info: seen.append(info["oracle_calls"]))
@@ -371,7 +371,7 @@ def test_attractive_neighbors_stay_attractive(rng):
 
 
 @pytest.mark.parametrize("edges, repeats", [("tree", 1), ("auto", 1), ("auto", 8)])
-def test_a_tree_of_labels_is_that_of_the_first_part(edges, repeats, rng):
+def test_the_tree_of_labels_is_that_of_the_first_batch(edges, repeats, rng):
     _, X, y, _ = label_sets(rng)
     y = np.tile(y, repeats) ^ (rng.random((len(y), repeats * y.shape[1])) < 0.2)
     model = MultilabelSSVM(edges=edges, solver="pa").partial_fit(X[:20], y[:20])
@@ -404,8 +404,8 @@ def test_damaged_states(rng, solver, key, value):
     _, X, y, classes = sequences(rng)
     model = ChainSSVM(solver=solver, **SOLVERS[solver]).partial_fit(X, y, classes=classes)
     with pytest.raises(ValueError, match=f"invalid fitted state of ChainSSVM: _steps.*{key}"):
-        changed(model, _steps=of(model._steps, key, value))
-    model._steps = of(model._steps, key, value)
+        changed(model, _steps=put(model._steps, key, value))
+    model._steps = put(model._steps, key, value)
     with pytest.raises(ValueError, match=key):
         model.partial_fit(X, y)
 
@@ -416,7 +416,7 @@ def test_states_with_nan(rng):
     wrong = model._steps["moment"].copy()
     wrong[0] = np.nan
     with pytest.raises(ValueError, match="moment"):
-        changed(model, _steps=of(model._steps, "moment", wrong))
+        changed(model, _steps=put(model._steps, "moment", wrong))
     with pytest.raises(ValueError, match="_steps"):
         changed(model, _steps=3)
     lost = changed(model, _steps=...)
@@ -446,7 +446,7 @@ def test_a_failing_oracle_keeps_the_steps_before(rng, solver):
     assert_same_state(model, whole)
 
 
-def test_compiled_and_constrained_oracles(rng):
+def test_oracles_with_potentials(rng):
     X, y = make_choices(rng, 30)
     model = StructuredSVM(ChoiceByScores(), solver="pa")
     whole = clone(model).partial_fit(X, y)

@@ -141,7 +141,7 @@ def test_gdmm_with_forbidden_transitions(rng, lower):
     np.testing.assert_array_equal(exact.edge_coef_[forbidden], start[forbidden])
 
 
-def test_certificate_by_hand(rng, monkeypatch):
+def test_certificate_equals_its_definition(rng, monkeypatch):
     monkeypatch.setattr(graph_structure, "explicit_where_cheaper", lambda problem: problem)
     for name in ("chains", "chains-mixed-box", "multiclass", "graphs-forest", "label-sets"):
         case = CASES[name](rng)
@@ -163,7 +163,7 @@ def test_certificate_by_hand(rng, monkeypatch):
 
 
 @pytest.mark.parametrize("solver", ["mp-bcfw", "fw", "ssg", "gdmm", "perceptron"])
-def test_a_prior_of_zeros_changes_no_bit(rng, solver):
+def test_a_prior_of_zeros_does_not_change_the_fit(rng, solver):
     case = chains(rng)
     parameters = {"solver": solver, "tol": 1e-3, "max_iter": 20}
     parameters["lam"] = "auto" if solver == "perceptron" else 0.1
@@ -388,7 +388,7 @@ def test_early_stopping(old_and_new):
     np.testing.assert_allclose(model.w_, old.w_, rtol=0, atol=1e-3)
 
 
-def test_bits_do_not_depend_on_threads(old_and_new):
+def test_threads_do_not_change_the_fit(old_and_new):
     old, X, y = old_and_new
     fits = [ChainSSVM(lam=0.01, prior=old, random_state=0, n_jobs=k).fit(X, y) for k in (1, 2)]
     assert fits[0].w_.tobytes() == fits[1].w_.tobytes()
@@ -465,7 +465,7 @@ def test_latent_models_have_no_prior(old_and_new):
         LatentSSVM(ChainSSVM(prior=old)).fit(X, y)
 
 
-def test_path_without_model(old_and_new):
+def test_path_from_a_fitted_model(old_and_new):
     old, X, y = old_and_new
     path = ssvm_path(ChainSSVM(prior=old, random_state=0), X, y, eps=0.1)
     with pytest.raises(ValueError, match="prior is a ChainSSVM that is not fitted"):

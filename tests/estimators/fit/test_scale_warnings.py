@@ -28,8 +28,8 @@ def warned(estimator, X, y, **more):
     return (str(caught[0].message), caught[0].category) if caught else None
 
 
-def short(estimator, X, y):
-    """Return the text of the warning of a fit that is stopped early."""
+def warned_early(estimator, X, y):
+    """Return the text of the warning of a fit that is stopped after one pass."""
     text, category = warned(estimator, X, y, max_iter=1, tol=0.0)
     assert category is ConvergenceWarning
     return text
@@ -43,14 +43,14 @@ def chains(rng):
 
 def test_unconverged_fit_warns_about_unscaled_features():
     X, y = load_wine(return_X_y=True)
-    text = short(MulticlassSSVM(lam=1 / len(X)), X, y)
+    text = warned_early(MulticlassSSVM(lam=1 / len(X)), X, y)
     assert "max_iter=1 passes were made; scale the features: feature 12 has values of" in text
     assert re.search(r"about 810, 313 times the median feature, 2\.59", text)
     assert "make_pipeline(StandardScaler(), MulticlassSSVM(...))" in text
     assert "Increase" not in text
     frame = load_wine(as_frame=True).data
-    assert "feature 12 ('proline') has" in short(MulticlassSSVM(lam=1 / len(X)), frame, y)
-    scaled = short(MulticlassSSVM(lam=1 / len(X)), StandardScaler().fit_transform(X), y)
+    assert "feature 12 ('proline') has" in warned_early(MulticlassSSVM(lam=1 / len(X)), frame, y)
+    scaled = warned_early(MulticlassSSVM(lam=1 / len(X)), StandardScaler().fit_transform(X), y)
     assert "Increase max_iter" in scaled
     assert "scale" not in scaled
 
@@ -67,26 +67,28 @@ def test_converged_fit_warns_about_unscaled_features():
 def test_recommended_scaler_depends_on_the_structure(chains, rng):
     X, y = chains
     X = [x * FACTORS for x in X]
-    assert "make_pipeline(PerNode(StandardScaler()), ChainSSVM(...))" in short(ChainSSVM(), X, y)
+    assert "make_pipeline(PerNode(StandardScaler()), ChainSSVM(...))" in warned_early(
+        ChainSSVM(), X, y
+    )
     rows = [sparse.csr_matrix(x * rng.integers(0, 2, x.shape)) for x in X]
-    assert "make_pipeline(PerNode(MaxAbsScaler()), Ch" in short(ChainSSVM(), rows, y)
+    assert "make_pipeline(PerNode(MaxAbsScaler()), Ch" in warned_early(ChainSSVM(), rows, y)
     graphs = [(rng.standard_normal((3, 4)) * FACTORS, EDGES) for _ in range(4)]
     labels = [[0, 1, 0]] * 4
-    text = short(GraphCRFSSVM(lam=1e-3), graphs, labels)
+    text = warned_early(GraphCRFSSVM(lam=1e-3), graphs, labels)
     assert "make_pipeline(PerNode(StandardScaler()), GraphCRFSSVM(...))" in text
     images = [rng.standard_normal((3, 3, 4)) * FACTORS for _ in range(3)]
-    text = short(GridCRFSSVM(lam=1e-3), images, rng.integers(0, 2, (3, 3, 3)))
+    text = warned_early(GridCRFSSVM(lam=1e-3), images, rng.integers(0, 2, (3, 3, 3)))
     assert "make_pipeline(PerNode(StandardScaler()), GridCRFSSVM(...))" in text
     rows = rng.standard_normal((20, 4))
     Y = (rows[:, :3] + rng.standard_normal((20, 3)) > 0).astype(int)
-    text = short(MultilabelSSVM(lam=1e-3), rows * FACTORS, Y)
+    text = warned_early(MultilabelSSVM(lam=1e-3), rows * FACTORS, Y)
     assert "make_pipeline(StandardScaler(), MultilabelSSVM(...))" in text
     places = np.zeros((2, 2))
     trees = [
         {"features": [rng.standard_normal((2, 4)) * FACTORS] * 2, "positions": [places] * 2}
         for _ in range(4)
     ]
-    text = short(TreeSSVM(parents=[-1, 0], loss="hamming", lam=1e-3), trees, [[0, 1]] * 4)
+    text = warned_early(TreeSSVM(parents=[-1, 0], loss="hamming", lam=1e-3), trees, [[0, 1]] * 4)
     assert "scale the features: feature 3" in text
     assert "Divide each feature by its standard deviation" in text
 
@@ -97,17 +99,17 @@ def test_scales_of_edge_features_are_checked_if_used(rng):
         for _ in range(6)
     ]
     labels = [rng.integers(0, 2, 3) for _ in graphs]
-    text = short(GraphCRFSSVM(pairwise="contrast", lam=1e-3), graphs, labels)
+    text = warned_early(GraphCRFSSVM(pairwise="contrast", lam=1e-3), graphs, labels)
     assert "scale the features: edge feature 1 has values" in text
     assert "PerNode(StandardScaler(), MaxAbsScaler())" in text
-    assert "scale" not in short(GraphCRFSSVM(lam=1e-3), graphs, labels)
+    assert "scale" not in warned_early(GraphCRFSSVM(lam=1e-3), graphs, labels)
     scaled = PerNode(StandardScaler(), MaxAbsScaler()).fit_transform(graphs)
-    assert "scale" not in short(GraphCRFSSVM(pairwise="contrast", lam=1e-3), scaled, labels)
+    assert "scale" not in warned_early(GraphCRFSSVM(pairwise="contrast", lam=1e-3), scaled, labels)
 
 
 def test_warning_for_large_features_without_convergence(chains):
     X, y = chains
-    text = short(ChainSSVM(lam=0.1), [200 * np.abs(x) + 100 for x in X], y)
+    text = warned_early(ChainSSVM(lam=0.1), [200 * np.abs(x) + 100 for x in X], y)
     assert re.search(
         r"the features: the median feature has values of about \d+, the largest,", text
     )
@@ -117,10 +119,10 @@ def test_warning_for_large_features_without_convergence(chains):
 @pytest.mark.parametrize("offset", [20, 200])
 def test_warning_for_features_far_from_zero(chains, offset):
     X, y = chains
-    text = short(ChainSSVM(lam=0.1), [x + offset for x in X], y)
+    text = warned_early(ChainSSVM(lam=0.1), [x + offset for x in X], y)
     assert "scale the features: the median feature has values of about" in text
     assert "Increase" not in text
-    assert "scale" not in short(ChainSSVM(lam=0.1), [x + 1 for x in X], y)
+    assert "scale" not in warned_early(ChainSSVM(lam=0.1), [x + 1 for x in X], y)
 
 
 def test_warning_for_small_features_with_auto_lam(chains):
@@ -132,7 +134,7 @@ def test_warning_for_small_features_with_auto_lam(chains):
     assert "make_pipeline(PerNode(StandardScaler()), ChainSSVM(...))" in text
     assert warned(ChainSSVM(pairwise_scale=1, lam=0.1), small, y) is None
     assert warned(ChainSSVM(pairwise_scale=1), [0.1 * x for x in X], y) is None
-    text = short(ChainSSVM(pairwise_scale=1), small, y)
+    text = warned_early(ChainSSVM(pairwise_scale=1), small, y)
     assert "no feature has larger values" in text
     assert "Increase" not in text
 
@@ -163,7 +165,7 @@ def test_no_warning_about_the_scale_of_indicators(rng, kind):
         rows = np.column_stack([rows, np.ones(len(rows)), rng.standard_normal((len(rows), 2))])
     data = rows if kind == "dense" else sparse.csr_matrix(rows)
     y = (rows[:, -5:].sum(axis=1) + rng.standard_normal(len(rows)) > 2).astype(int)
-    assert "scale" not in short(MulticlassSSVM(lam=1e-4), data, y)
+    assert "scale" not in warned_early(MulticlassSSVM(lam=1e-4), data, y)
     found = warned(MulticlassSSVM(lam=1.0), data, y)
     assert found is None or "predicts the label 1 for all 3000 nodes" in found[0]
 

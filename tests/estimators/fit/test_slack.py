@@ -68,7 +68,7 @@ def test_optimum_of_classes(rng, search):
     assert model.inference_ == (
         "enumeration (exact)" if search == "auto" else "enumeration, angular search (exact)"
     )
-    # Where every error costs 1 the two surrogates are the same.
+    # If every error costs 1, the two surrogates are the same.
     slack, margin = (
         MulticlassSSVM(lam=0.1, rescaling=rescaling, **TIGHT).fit(X, y)
         for rescaling in ("slack", "margin")
@@ -160,12 +160,12 @@ def test_warm_starts_need_the_same_loss_and_rescaling(rng):
     for change in ({"rescaling": "margin"}, {"loss": "hamming"}):
         with pytest.raises(ValueError, match="for slack rescaling also the loss and the rescaling"):
             _changed(model, change).fit(X, y)
-    # How the planes are searched for may change.
+    # The search may change.
     _changed(model, {"search": "bisecting", "tol": 0.5}).fit(X, y)
 
 
 def _changed(model, change):
-    """A model with the last fit's state and other parameters."""
+    """Return a model with the state of the last fit and other parameters."""
     other = clone(model)
     other.__dict__.update(model.__dict__)
     return other.set_params(**change)

@@ -116,7 +116,7 @@ def test_a_solver_that_an_estimator_does_not_support(rng):
 
 
 @pytest.mark.parametrize("name", SOLVER_OF_NAME)
-def test_a_name_is_the_object_with_default_options(data, name):
+def test_a_name_equals_the_object_with_default_options(data, name):
     given = {"lam": "auto" if name in ("perceptron", "pa") else 0.1, "max_iter": 3}
     by_name, by_object = (
         ChainSSVM(solver=solver, random_state=0, **given).fit(*data)
@@ -165,7 +165,7 @@ def test_a_name_has_no_options_to_set():
 
 
 @pytest.mark.parametrize("name", ["fw", "cutting-plane", "ssg", "perceptron", "pa", "gdmm"])
-def test_other_solvers_have_no_constants(name):
+def test_other_solvers_have_no_options_of_caches(name):
     with pytest.raises(TypeError, match=f"{SOLVER_OF_NAME[name].__name__} has no parameter"):
         SOLVER_OF_NAME[name](cache_lifetime=10)
 
@@ -181,7 +181,7 @@ def test_solvers_have_the_options_that_they_support(name):
     assert ("certificate_every" in options) == certified
 
 
-def test_options_that_were_parameters_are_searched(data):
+def test_options_of_early_stopping_are_searched(data):
     model = ChainSSVM(solver=MPBCFW(), max_iter=5, random_state=0)
     grid = {"solver__early_stopping": [True], "solver__n_iter_no_change": [1, 2]}
     search = GridSearchCV(model, grid, cv=2).fit(*data)
@@ -197,14 +197,14 @@ def test_bcfw_has_no_approximate_passes(name):
         BCFW(**{name: 3})
 
 
-OF_BLOCKS = ("cache_gap_share", "cache_mean_gap_share")
+GAP_SHARES = ("cache_gap_share", "cache_mean_gap_share")
 
 
 @pytest.mark.parametrize(
     "solver, names, advice",
     [
-        (MPBCFW(cache=False), OF_BLOCKS, "cache=True$"),
-        (MPBCFW(cache=np.False_, sampling="gap"), OF_BLOCKS, "cache=True$"),
+        (MPBCFW(cache=False), GAP_SHARES, "cache=True$"),
+        (MPBCFW(cache=np.False_, sampling="gap"), GAP_SHARES, "cache=True$"),
         (
             MPBCFW(cache=False, sampling="permutation"),
             ["gap_refresh_every"],
@@ -229,7 +229,7 @@ def test_options_without_effect_raise(data, solver, names, advice):
             ChainSSVM(solver=clone(solver).set_params(**{name: 5})).fit(*data)
 
 
-def test_one_approximate_pass_visits_all_samples_anyway(data):
+def test_full_pass_every_requires_two_approximate_passes(data):
     for most in (0, 1):
         options = {"max_approximate_passes": most, "full_pass_every": 3}
         with pytest.raises(ValueError, match=r"full_pass_every .*has no effect.*to 2 or more"):
@@ -278,7 +278,7 @@ def test_auto_may_make_an_option_effective(data):
         ChainSSVM(solver=solver, max_iter=2, tol=1.0).fit(*data)
 
 
-@pytest.mark.parametrize("name", [*OF_BLOCKS, "gap_refresh_every"])
+@pytest.mark.parametrize("name", [*GAP_SHARES, "gap_refresh_every"])
 def test_partitions_have_no_block_gaps(name):
     dask = pytest.importorskip("dask")
     model = ChainSSVM(solver=MPBCFW(**{name: 3}))
@@ -355,7 +355,7 @@ def test_gaps_of_cache_hits(data):
     assert strict[1:].mean() > usual[1:].mean()
     any_gap = {"cache_gap_share": 0, "cache_mean_gap_share": 0}
     assert calls_of_passes(fitted(data, any_gap | {"cache": True}))[1:6].sum() < usual[1:6].sum()
-    # The mean gap is known from the first certificate on.
+    # The mean gap is known after the first certificate.
     options = {"cache_mean_gap_share": 1e9, "gap_refresh_every": 2}
     assert (calls_of_passes(fitted(data, options | {"cache": True}))[2:] == n).all()
 
@@ -429,7 +429,7 @@ def test_options_reach_paths_searches_and_latent_fits(data):
     assert latent.estimator_.history_["approximate_passes"][-1] == 0
 
 
-def test_partitions_have_the_options_too(rng):
+def test_options_apply_to_partitions(rng):
     parted = Parted(rng, 2, "free")
     limits = {"tol": 0.0, "max_iter": 4, "certificate_every": 100}
     free, bounded = (

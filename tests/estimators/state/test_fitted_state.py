@@ -34,7 +34,7 @@ def changed(model, **attributes):
     return other
 
 
-def of(value, key, new):
+def put(value, key, new):
     """Return a dict or a tuple with another entry."""
     if isinstance(value, dict):
         return {**value, key: new}
@@ -105,24 +105,24 @@ WRONG = [
     ("chain", "feature_names_in_", lambda v: np.array(["a"]), r"shape \(F = 3\)"),
     ("chain", "_masks", lambda v: (np.ones((2, 2), bool), None), r"_masks\[0\].*\(K = 3, K = 3\)"),
     ("chain", "_form", lambda v: "columns", "_form is 'columns'"),
-    ("chain", "history_", lambda v: of(v, "gap", np.zeros(99)), r"history_\['gap'\]|history_\["),
+    ("chain", "history_", lambda v: put(v, "gap", np.zeros(99)), r"history_\['gap'\]|history_\["),
     ("chain", "status_", lambda v: "FINE", "status_ is 'FINE'"),
-    ("chain", "_warm_state", lambda v: of(v, "size", v["size"] + 2**62), r"\['size'\] is sizes"),
-    ("chain", "_warm_state", lambda v: of(v, "size", v["size"] - 1), r"_warm_state\['size'\]"),
-    ("chain", "_warm_state", lambda v: of(v, "alpha", -v["alpha"]), r"_warm_state\['alpha'\]"),
-    ("chain", "_warm_state", lambda v: of(v, "lam", "1"), r"_warm_state\['lam'\]"),
+    ("chain", "_warm_state", lambda v: put(v, "size", v["size"] + 2**62), r"\['size'\] is sizes"),
+    ("chain", "_warm_state", lambda v: put(v, "size", v["size"] - 1), r"_warm_state\['size'\]"),
+    ("chain", "_warm_state", lambda v: put(v, "alpha", -v["alpha"]), r"_warm_state\['alpha'\]"),
+    ("chain", "_warm_state", lambda v: put(v, "lam", "1"), r"_warm_state\['lam'\]"),
     ("chain", "_skl_callbacks", lambda v: [3], r"_skl_callbacks\[0\] is 3"),
-    ("graph", "_model", lambda v: of(v, "n_edge_features", 0), r"\['n_edge_features'\] is 0"),
-    ("graph", "_model", lambda v: of(v, "n_edge_features", 2**40), "_w is an array of"),
-    ("graph", "_model", lambda v: of(v, "n_edge_features", -1), r"\['n_edge_features'\] is -1"),
-    ("graph", "_model", lambda v: of(v, "pairwise", "contrast"), "_w is an array of"),
-    ("graph", "_model", lambda v: of(v, "pairwise", "glue"), r"_model\['pairwise'\] is 'glue'"),
-    ("graph", "_model", lambda v: of(v, "pairwise", "potts"), r"\['n_edge_features'\] is 2"),
-    ("graph", "_model", lambda v: of(v, "seed", -3), r"_model\['seed'\]"),
-    ("graph", "_model", lambda v: of(v, "inference", "cut"), r"_model\['inference'\]"),
-    ("graph", "_model", lambda v: of(v, "edge_names", ["a"]), r"_model\['edge_names'\]"),
+    ("graph", "_model", lambda v: put(v, "n_edge_features", 0), r"\['n_edge_features'\] is 0"),
+    ("graph", "_model", lambda v: put(v, "n_edge_features", 2**40), "_w is an array of"),
+    ("graph", "_model", lambda v: put(v, "n_edge_features", -1), r"\['n_edge_features'\] is -1"),
+    ("graph", "_model", lambda v: put(v, "pairwise", "contrast"), "_w is an array of"),
+    ("graph", "_model", lambda v: put(v, "pairwise", "glue"), r"_model\['pairwise'\] is 'glue'"),
+    ("graph", "_model", lambda v: put(v, "pairwise", "potts"), r"\['n_edge_features'\] is 2"),
+    ("graph", "_model", lambda v: put(v, "seed", -3), r"_model\['seed'\]"),
+    ("graph", "_model", lambda v: put(v, "inference", "cut"), r"_model\['inference'\]"),
+    ("graph", "_model", lambda v: put(v, "edge_names", ["a"]), r"_model\['edge_names'\]"),
     ("graph", "_is_approximate", lambda v: 10**12, "_is_approximate is 10"),
-    ("grid", "_model", lambda v: of(v, "connectivity", 5), r"_model\['connectivity'\] is 5"),
+    ("grid", "_model", lambda v: put(v, "connectivity", 5), r"_model\['connectivity'\] is 5"),
     ("tree", "parents_", lambda v: np.array([1, 0], dtype=np.int32), "parents_ is not a forest"),
     ("tree", "parents_", lambda v: np.array([-1, 7], dtype=np.int32), "parents_ is not a forest"),
     ("tree", "parents_", lambda v: v.astype(np.int64), "parents_ is a ndarray"),
@@ -131,15 +131,20 @@ WRONG = [
     ("tree", "_pair_scores", lambda v: True, "_w is an array of"),
     ("sets", "edges_", lambda v: v + 1, "edges_ is up to label 3, expected labels below 3"),
     ("sets", "edges_", lambda v: v[::-1].copy(), "edges_ is not sorted"),
-    ("sets", "_model", lambda v: of(v, "full", True), "_w is an array of 19 weights, expected 28"),
-    ("sets", "_model", lambda v: of(v, "method", "tree"), r"_model\['method'\] is 'tree', which"),
-    ("sets", "_model", lambda v: of(v, "K", 25), r"_model\['K'\] is 25"),
+    ("sets", "_model", lambda v: put(v, "full", True), "_w is an array of 19 weights, expected 28"),
+    ("sets", "_model", lambda v: put(v, "method", "tree"), r"_model\['method'\] is 'tree', which"),
+    ("sets", "_model", lambda v: put(v, "K", 25), r"_model\['K'\] is 25"),
     ("sets", "_model", lambda v: {"method": "tree"}, r"_model\['full'\] is missing"),
     ("sets", "_model", lambda v: {k: v[k] for k in v if k != "parents"}, "'parents'. is missing"),
-    ("sets", "_model", lambda v: of(v, "output", None), r"_model\['output'\] is missing"),
-    ("sets", "_model", lambda v: of(v, "method", "one label"), "edges_ is 3 edges"),
-    ("hierarchy", "_model", lambda v: of(v, "parents", np.array([1, 2, 0])), "a cycle"),
-    ("hierarchy", "_model", lambda v: of(v, "parents", np.array([-1, 0, 2**32])), "expected -1 or"),
+    ("sets", "_model", lambda v: put(v, "output", None), r"_model\['output'\] is missing"),
+    ("sets", "_model", lambda v: put(v, "method", "one label"), "edges_ is 3 edges"),
+    ("hierarchy", "_model", lambda v: put(v, "parents", np.array([1, 2, 0])), "a cycle"),
+    (
+        "hierarchy",
+        "_model",
+        lambda v: put(v, "parents", np.array([-1, 0, 2**32])),
+        "expected -1 or",
+    ),
     ("multiclass", "_bias", lambda v: False, "_w is an array of"),
     ("custom", "_w", lambda v: v[np.newaxis], r"_w is of shape \(1, 3\)"),
     ("custom", "n_iter_", lambda v: "many", "n_iter_ is 'many'"),
@@ -208,11 +213,11 @@ def path():
     [
         ("_n_weights", lambda v: 2**41, "_n_weights is 2199023255552"),
         ("_n_weights", lambda v: v - 1, "_w is an array of 35 weights, expected 36"),
-        ("_attributes", lambda v: of(v, "_bias", 0), "_bias is 0"),
+        ("_attributes", lambda v: put(v, "_bias", 0), "_bias is 0"),
         ("_attributes", lambda v: {}, "inference_ is missing"),
         ("lams_", lambda v: -v, "lams_ is an array of numbers"),
-        ("history_", lambda v: of(v, "lam", 0 * v["lam"]), r"history_\['lam'\]"),
-        ("history_", lambda v: of(v, "passes", v["passes"] * np.nan), r"history_\['passes'\]"),
+        ("history_", lambda v: put(v, "lam", 0 * v["lam"]), r"history_\['lam'\]"),
+        ("history_", lambda v: put(v, "passes", v["passes"] * np.nan), r"history_\['passes'\]"),
         ("_template", lambda v: 3, "_template is 3, of type int, expected a BaseSSVM"),
         ("ws_", lambda v: [], "ws_ is .*expected a CompactRows"),
         ("eps", lambda v: None, "eps is missing"),
@@ -248,8 +253,8 @@ def test_searches():
     fold = search._folds[0]
     for folds, message in [
         ([], "_folds is"),
-        ([of(fold, "scores", np.zeros(0)), fold], r"_folds\[0\]\['scores'\]"),
-        ([of(fold, "lams", fold["lams"].astype(int)), fold], r"_folds\[0\]\['lams'\]"),
+        ([put(fold, "scores", np.zeros(0)), fold], r"_folds\[0\]\['scores'\]"),
+        ([put(fold, "lams", fold["lams"].astype(int)), fold], r"_folds\[0\]\['lams'\]"),
         ([fold], "n_splits_ is 2"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -370,4 +375,4 @@ def test_values_that_cannot_be_compared():
 def test_attributes_along_a_path_hide_no_method(path):
     for name in (None, "predict"):
         with pytest.raises(ValueError, match=r"dict of attributes|attribute predict overrides"):
-            changed(path, _attributes=of(path._attributes, name, 3))
+            changed(path, _attributes=put(path._attributes, name, 3))
