@@ -57,8 +57,8 @@ def reference(model, X, Y, weights=None, **change):
 def compare(model, X, Y, weights=None, csr=False, box=None, **change):
     """Fit tightly; objective, certificate and an independent QP must agree."""
     model.set_params(tol=1e-9, max_iter=50_000, random_state=0)
-    given = sparse.csr_matrix(X), sparse.csr_matrix(Y) if csr else (X, Y)
-    model.fit(*(given if csr else (X, Y)), sample_weight=weights)
+    given = (sparse.csr_matrix(X), sparse.csr_matrix(Y)) if csr else (X, Y)
+    model.fit(*given, sample_weight=weights)
     terms = reference(model, X, Y, weights, **change)
     _, w = dual_qp.check_optimum(model, terms, box)
     np.testing.assert_allclose(model.w_, w, atol=1e-3)

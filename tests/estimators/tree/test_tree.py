@@ -35,9 +35,8 @@ def maps(rng, n_parts, n_types, n=5, F=2):
     X, y = [], []
     for _ in range(n):
         height, width = rng.integers(1, 3, 2)
-        shape = (n_parts, n_types, height, width, F)[: 5 if n_types > 1 else None]
-        if n_types == 1:
-            shape = (n_parts, height, width, F)
+        types = (n_types,) if n_types > 1 else ()
+        shape = (n_parts, *types, height, width, F)
         X.append({"features": rng.standard_normal(shape), "scale": rng.uniform(0.5, 2)})
         y.append(rng.integers(0, n_types * height * width, n_parts))
     return X, y
