@@ -21,7 +21,7 @@ LAM = 0.05
 
 
 def make(rng, K=3, n=8, pairwise="potts", most=4, sizes=False, storage="dense"):
-    """Noisy graphs of 1 to `most` nodes, not separable; every label occurs."""
+    """Return noisy graphs of 1 to `most` nodes, not separable; every label occurs."""
     X, y = [], []
     for i in range(n):
         V = rng.integers(1, most + 1) if i else K
@@ -74,7 +74,7 @@ def tight(**parameters):
 
 
 def compare(model, terms, bounds):
-    """Compare with the certificate by its definition, and the optimum of the independent QP."""
+    """Compare with the definition of the certificate, and the optimum of the independent QP."""
     best, _ = dual_qp.check_optimum(model, terms, bounds)
     assert (model.w_ >= bounds[0]).all()
     assert (model.w_ <= bounds[1]).all()
@@ -214,14 +214,14 @@ def test_max_sum_requires_forests(rng):
     with pytest.raises(ValueError, match=r"is for forests, but X\[1\] has a cycle"):
         model.fit([path, cycle], y)
     assert not hasattr(model, "w_")
-    # Without node 2 the cycle is a path. Labels of neighbors differ: it is not completed.
+    # Without node 2 the cycle is a path. It is not completed, since its neighbors' labels differ.
     model.fit([path, cycle], [y[0], [0, 1, -1, 2]])
     assert model.inference_ == "max-sum (exact)"
     with pytest.raises(ValueError, match=r"is for forests, but X\[0\] has a cycle"):
         model.predict([cycle])
     auto = GraphCRFSSVM(lam=0.1).fit([path, path], [y[0], y[0]])
     assert auto.inference_ == "max-sum (exact)"
-    assert len(auto.predict([cycle, path])[0]) == 4  # moves take over
+    assert len(auto.predict([cycle, path])[0]) == 4  # decoded by moves
     assert GraphCRFSSVM().fit([path, cycle], y).inference_ == "alpha-expansion (approximate)"
 
 
@@ -262,7 +262,7 @@ def test_unknown_nodes_are_completed_and_cost_nothing(rng, pairwise, loss):
     assert sum((a != b).sum() for a, b in zip(whole, partly)) >= 3
     model = GraphCRFSSVM(pairwise=pairwise, loss=loss, lam=0.1, random_state=0)
     model = model.fit(X, partly)
-    # Of given labels without weight a fit thinks the same, but for nodes that stay unknown.
+    # This fit equals one to the completed labels with weight 0, without nodes that stay unknown.
     kept = [i for i, labels in enumerate(whole) if (labels >= 0).any()]
     parts = [graphs.without(X[i], whole[i]) for i in kept]
     weights = [(partly[i] >= 0)[whole[i] >= 0].astype(float) for i in kept]
@@ -301,7 +301,7 @@ def test_which_nodes_are_completed(rng):
     assert trained([0, -1, 0, -1, 1, -1, 1, -1, 0, -1]) == [5]  # no two known neighbors
     assert trained([0, 0] + [-1] * 5) == [7]
     assert trained([0, 0] + [-1] * 6) == [2]  # one of six is farther away than five edges
-    assert trained([0, 0] + [-1] * 10 + [1, 1] + [-1] * 6) == [19]  # one of 16 is
+    assert trained([0, 0] + [-1] * 10 + [1, 1] + [-1] * 6) == [19]  # so is one of 16
 
 
 def test_weights_and_containers(rng):
@@ -355,7 +355,6 @@ def test_contiguous_features_are_not_copied():
     assert np.shares_memory(packed.nodes.flat, x)
 
 
-# Changes of (X, y), and the error message of each.
 EDGE = np.array([[0, 1]])
 
 
@@ -438,7 +437,7 @@ def test_invalid_types_of_input(rng):
     ]
 
 
-def test_bounds_within_the_box_are_taken(rng):
+def test_bounds_within_the_box_are_accepted(rng):
     X, y = make(rng, K=2)
     bounds = np.full((2, 7), [[-np.inf], [np.inf]])
     bounds[:, 6] = -0.25, -0.25
@@ -448,7 +447,7 @@ def test_bounds_within_the_box_are_taken(rng):
 
 def test_repr_marks_approximate_certificates(rng):
     X, y = make(rng)
-    # A cycle: three labels on it are decoded by moves.
+    # A cycle with three labels is decoded by moves.
     X[0] = (np.ones((3, 2)), np.array([[0, 1], [1, 2], [0, 2]]))
     y[0] = np.array([0, 1, 2])
     model = GraphCRFSSVM(lam=0.1, random_state=0)
@@ -458,9 +457,6 @@ def test_repr_marks_approximate_certificates(rng):
     assert repr(model) == "GraphCRFSSVM(lam=0.1, random_state=0)  # certificate: approximate"
     assert eval(repr(model)).get_params() == model.get_params()
     assert "#" not in repr(model.set_params(inference="cut").fit(X[:1], [np.array([0, 1, 1])]))
-
-
-# Edges as adjacency matrices
 
 
 def with_matrices(X, storage):
@@ -482,7 +478,7 @@ def with_matrices(X, storage):
     [sparse.csr_matrix, sparse.coo_array, lambda matrix: sparse.csc_array(matrix * 1.0)],
     ids=["csr", "coo", "csc"],
 )
-def test_adjacency_matrices_are_taken(rng, storage, pairwise):
+def test_adjacency_matrices_are_accepted(rng, storage, pairwise):
     X, y = make(rng, pairwise=pairwise, sizes=True)
     ordered, matrices = with_matrices(X, storage)
     model = GraphCRFSSVM(lam=LAM, pairwise=pairwise, random_state=0)
@@ -551,8 +547,8 @@ def test_error_for_matrices_recommends_valid_code(edges, message, repair):
         model.fit([good, (np.eye(3), edges if changed is None else changed)], [[0, 1, 1]] * 2)
 
 
-class Drawing:
-    """A graph like those of other packages: its length and items are those of its nodes."""
+class OtherGraph:
+    """A graph of another package: its length and items are those of its nodes."""
 
     def __len__(self):
         return 2
@@ -565,7 +561,7 @@ class Drawing:
     "graph, message",
     [
         ({"x": np.eye(2), "edges": EDGE}, r"X\[1\] is a dict of 'x', 'edges', expected a tuple"),
-        (Drawing(), r"X\[1\] is a Drawing, expected a tuple \(node features, edges"),
+        (OtherGraph(), r"X\[1\] is a OtherGraph, expected a tuple \(node features, edges"),
         (None, r"X\[1\] is a NoneType, expected a tuple"),
     ],
     ids=["dict", "object", "None"],

@@ -58,7 +58,7 @@ def test_forests_are_exact(rng, pairwise, inference):
 
 
 @pytest.mark.parametrize("pairwise", ["potts", "full"])
-def test_others_are_never_too_high_and_forests_among_them_exact(rng, pairwise):
+def test_approximate_scores_are_lower_bounds_and_exact_for_forests(rng, pairwise):
     X, y = make(rng, 3)
     trees, of_trees = make(rng, 3, forests=True)
     model = GraphCRFSSVM(pairwise=pairwise, **ROUGH).fit([*X, *trees], [*y, *of_trees])
@@ -95,12 +95,12 @@ def test_one_label(rng):
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this platform")
-def test_signals_are_seen_between_searches(rng):
-    # Edges that outweigh all features: a search for each pixel meets most of the image.
+def test_signals_are_handled_between_searches(rng):
+    # Edges outweigh all features, so that the search for each pixel visits most of the image.
     labels = np.zeros((100, 100), dtype=int)
     labels[25:50, 25:50] = 1
     image = (labels + rng.standard_normal(labels.shape))[..., np.newaxis]
     model = GridCRFSSVM(pairwise=1e3, lam=1.0, **ROUGH).fit([image], [labels])
-    large = np.tile(image, (4, 4, 1))  # seconds of work: looks are every 0.05 s
+    large = np.tile(image, (4, 4, 1))  # takes seconds; signals are checked every 0.05 s
     with signals_inside_a_call(0.01), pytest.raises(KeyboardInterrupt):
         model.decision_function([large])

@@ -140,7 +140,7 @@ def test_slack_at_the_time_limit_is_not_a_stall(rng, monkeypatch):
     assert model.status_ == "TIME_LIMIT"
 
 
-WAYS = {
+FITS = {
     "cache": {
         "solver": MPBCFW(sampling="gap", cache=True, certificate_every=2),
         "tol": 0.03,
@@ -153,16 +153,16 @@ WAYS = {
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("way", WAYS)
-def test_a_certificate_at_an_end_changes_no_later_bit(tmp_path, way):
+@pytest.mark.parametrize("kind", FITS)
+def test_certificates_at_the_end_of_a_fit_do_not_change_the_resumed_fit(tmp_path, kind):
     rng = np.random.default_rng(1)
     X, y = [], []
-    for _ in range(110 if way == "many" else 30):
+    for _ in range(110 if kind == "many" else 30):
         y.append(rng.integers(4, size=rng.integers(3, 8)))
         noise = 1.2 * rng.standard_normal((len(y[-1]), 4))
         X.append((np.eye(4)[y[-1]] + noise, graphs.random_edges(rng, len(noise), 0.6)))
     defaults = {"pairwise": "full", "lam": 0.01, "tol": 0.01, "max_iter": 12}
-    parameters = defaults | {"solver": MPBCFW(certificate_every=2), **WAYS[way]}
+    parameters = defaults | {"solver": MPBCFW(certificate_every=2), **FITS[kind]}
     whole, solver = exact(**parameters).fit(X, y), parameters["solver"]
     for last in range(1, 8):
         limited, stopped = (
@@ -197,7 +197,7 @@ def test_optimum_of_types_equals_the_independent_qp(rng):
     dual_qp.check_optimum(model, terms)
 
 
-def test_other_exact_decoders_are_used_if_they_fit(rng):
+def test_other_exact_decoders_are_used_if_possible(rng):
     X, y = make(rng, K=2, pairwise="potts")
     assert exact(tol=0.01).fit(X, y).inference_ == "graph cut (exact)"
     forests = [(x, [(v, v + 1) for v in range(len(x) - 1)]) for x, *_ in X]

@@ -33,7 +33,7 @@ def test_labels_and_bounds(n_nodes, n_labels, n_features, key, new_rng):
     search = TreeSearch(0, 20)
     decoder = TreeDecoder(search, 0)
     bounds = []
-    for _ in range(3):  # other costs, from the last ones' multipliers
+    for _ in range(3):  # other costs, starting from the last multipliers
         node, weights, tables, full = random_costs(rng, n_nodes, n_labels, edges, n_features, True)
         start = rng.integers(0, n_labels, n_nodes).astype(np.int32)
         labels, cost, work, exact = decoder.decode_arrays(node, edges, weights, tables, start)
@@ -42,7 +42,7 @@ def test_labels_and_bounds(n_nodes, n_labels, n_features, key, new_rng):
         assert cost >= least - 1e-12
         assert not exact or cost == pytest.approx(least, abs=1e-9)
         assert work > 0
-    # The same again, from better multipliers each time.
+    # The same costs, starting from better multipliers each time.
     for _ in range(3 if len(edges) else 0):
         found, bound, _ = search(0, node, edges, weights, tables, start.copy())
         assert bound <= least + 1e-9
@@ -83,7 +83,7 @@ def test_certificates_are_of_the_true_problem(pairwise, rng):
         assert labels.shape == (len(graph[0]),)
 
 
-def test_results_do_not_depend_on_threads_and_come_again(rng):
+def test_results_are_repeatable_and_do_not_depend_on_threads(rng):
     X, y = make(rng, n=12, pairwise="directed", most=5)
     first, again, threads = (
         fitted(X, y, pairwise="directed", n_jobs=n_jobs, max_iter=10) for n_jobs in (1, 1, 3)

@@ -29,7 +29,7 @@ BOUNDED = [
 ]
 
 
-def slack_primal_is_between(model, terms, bounds):
+def check_slack_bounds(model, terms, bounds):
     """Check dual <= optimum <= primal at w_ <= objective_, each by its definition."""
     best, _ = dual_qp.optimum(terms, LAM, bounds)
     primal = brute_force.primal(model.w_, LAM, terms)
@@ -52,9 +52,7 @@ def test_bounded_certificates(rng, parameters, K, inference, weighted):
     model.fit(X, y, sample_weight=weights)
     assert model.inference_ == inference
     bounds = box(model, K, 2, pairwise, submodular="bounds" in parameters)
-    slack_primal_is_between(
-        model, slack_terms(terms_of(X, y, pairwise, K, weights=weights)), bounds
-    )
+    check_slack_bounds(model, slack_terms(terms_of(X, y, pairwise, K, weights=weights)), bounds)
 
 
 def test_bounded_certificates_of_forests(rng):
@@ -64,7 +62,7 @@ def test_bounded_certificates_of_forests(rng):
     model = GraphCRFSSVM(pairwise="full", tol=1e-4, max_iter=20_000, **SLACK).fit(X, y)
     assert model.inference_ == "max-sum, bisecting search (bounded)"
     terms = slack_terms(terms_of([(*graph, None, None) for graph in X], y, "full", 3))
-    slack_primal_is_between(model, terms, box(model, 3, 2, "full"))
+    check_slack_bounds(model, terms, box(model, 3, 2, "full"))
 
 
 def test_approximate_decoders_keep_the_lower_bound(rng):
@@ -78,12 +76,12 @@ def test_approximate_decoders_keep_the_lower_bound(rng):
     assert model.objective_ <= brute_force.primal(model.w_, LAM, terms) * (1 + 1e-9)
 
 
-def test_hidden_labels_are_in_no_term(rng):
+def test_unknown_labels_are_in_no_term(rng):
     X, y = make(rng, K=2, pairwise="potts", most=5)
     y = [np.where(rng.random(len(labels)) < 0.3, -1, labels) for labels in y]
     model = GraphCRFSSVM(tol=1e-4, max_iter=20_000, **SLACK).fit(X, y)
     terms = slack_terms(terms_of(X, y, "potts", 2))
-    slack_primal_is_between(model, terms, box(model, 2, 2, "potts"))
+    check_slack_bounds(model, terms, box(model, 2, 2, "potts"))
 
 
 def images(rng, n=8, shape=(2, 3)):
@@ -98,7 +96,7 @@ def test_grids_are_graphs(rng):
     pixels = [(x.reshape(-1, 2), edges, None, None) for x in X]
     assert grid.inference_ == "graph cut, bisecting search (bounded)"
     terms = slack_terms(terms_of(pixels, [labels.ravel() for labels in y], "potts", 2))
-    slack_primal_is_between(grid, terms, box(grid, 2, 2, "potts"))
+    check_slack_bounds(grid, terms, box(grid, 2, 2, "potts"))
 
 
 def test_parameters_are_checked(rng):
@@ -139,7 +137,7 @@ def test_automatic_lambda_paths_and_latent_fits(rng):
     assert latent.predict(X).shape == y.shape
 
 
-def test_parts_are_bounded_if_all_of_them_are():
+def test_partitions_are_bounded_if_all_of_them_are():
     facts = [
         {
             "n_weights": 2, "n_feature_weights": 0, "bounded": bounded, "oracle_work": 1.0,

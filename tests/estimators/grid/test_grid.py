@@ -33,7 +33,7 @@ def test_edges_of_grids(height, width, connectivity):
 
 
 def both(X, y, pairwise, connectivity, **parameters):
-    """The same model as a grid and as a graph of explicit edges, with its X."""
+    """Fit a grid and the same graph with explicit edges; return both models and X of the graph."""
     bounds = None if isinstance(pairwise, float) else "submodular"
     parameters |= dict(pairwise=pairwise, bounds=bounds, lam=0.1, random_state=0)
     grid = GridCRFSSVM(connectivity=connectivity, **parameters).fit(X, y)
@@ -47,7 +47,7 @@ def both(X, y, pairwise, connectivity, **parameters):
 @pytest.mark.parametrize("ignored", [False, True], ids=["", "ignored"])
 @pytest.mark.parametrize("connectivity", [4, 8])
 @pytest.mark.parametrize("pairwise", MODELS)
-def test_a_grid_is_a_graph(rng, monkeypatch, pairwise, connectivity, ignored):
+def test_a_grid_equals_a_graph(rng, monkeypatch, pairwise, connectivity, ignored):
     monkeypatch.setattr(graph_structure, "decoder_of", lambda *_, **__: graph_enumeration(True))
     X, y = make(rng)
     if ignored:
@@ -63,7 +63,7 @@ def test_a_grid_is_a_graph(rng, monkeypatch, pairwise, connectivity, ignored):
 @pytest.mark.parametrize("connectivity", [4, 8])
 @pytest.mark.parametrize("pairwise", MODELS)
 def test_cuts_of_grids_reach_the_optimum_of_graphs(rng, pairwise, connectivity):
-    # Ties may fall otherwise, so the ways differ, not the ends.
+    # Ties may be decided differently, so the steps may differ, but not the optimum.
     y = [np.tile(np.arange(width) >= width // 2, (height, 1)).astype(int)
          for height, width in [(6, 7), (5, 9), (6, 7)]]  # fmt: skip
     X = [2 * labels[..., np.newaxis] - 1 + rng.standard_normal((*labels.shape, 2)) for labels in y]

@@ -30,7 +30,7 @@ def make(rng, shapes=SHAPES, *, ignored=False, F=2):
 
 
 def terms_of(X, y, pairwise, connectivity, size=None, factors=None, **keywords):
-    """The hinge terms by their definition; of whole images without a `size`."""
+    """Return the hinge terms by their definition; of whole images if `size` is None."""
     fixed = isinstance(pairwise, float)
     sizes = [None] * len(X) if factors is None else [own.ravel() for own in factors]
     explicit = [
@@ -189,7 +189,7 @@ def test_one_tile_an_image_is_the_whole_image(rng, window_size, lam):
 
 @pytest.mark.parametrize("pairwise", MODELS)
 def test_images_that_are_not_cut_keep_their_block(rng, pairwise):
-    # Beside one that is; all of their rows and edges are then copies.
+    # The first image is cut, so that the rows and edges of all images are copied.
     X, y = make(rng, [(4, 4), (2, 3), (3, 3), (2, 3)])
     model = GridCRFSSVM(pairwise=pairwise, window_size=9, random_state=0)
     problem = model._structure().train(X, y, None).problem
@@ -268,7 +268,7 @@ def test_void_borders_are_completed_in_tiles(rng):
     assert one.whole_objective_ == pytest.approx(other.whole_objective_, rel=1e-4)
 
 
-def test_tiles_without_known_pixels_are_left_out(rng):
+def test_tiles_without_known_pixels_are_ignored(rng):
     X, y = make(rng, [(3, 40), (3, 40)])
     y[0][:, 7:] = -1  # most of them farther than five edges from a known pixel
     model = GridCRFSSVM(lam=0.1, window_size=30, random_state=0)
@@ -291,7 +291,7 @@ def test_searches_and_hidden_labels(rng):
     assert latent.estimator_.whole_objective_ <= latent.estimator_.objective_
 
 
-def test_auto_leaves_images_in_files_there(rng, monkeypatch, tmp_path):
+def test_auto_does_not_cut_images_in_files(rng, monkeypatch, tmp_path):
     monkeypatch.setattr(grid_structure, "LARGEST_WHOLE", 20)
     monkeypatch.setattr(grid_structure, "AUTO_TILE", 20)
     X, y = pictures(rng)

@@ -280,7 +280,7 @@ def test_error_if_mask_allows_no_labeling():
             predict([np.eye(2), np.empty((0, 2)), np.ones((3, 2))])
 
 
-def test_numbers_of_other_types_are_taken_and_messages_name_the_bound_there_is():
+def test_fractions_are_accepted_and_errors_name_the_bounds():
     fraction, float_ = (
         ChainSSVM(lam=lam, tol=tol, random_state=0).fit(X, Y)
         for lam, tol in ((Fraction(1, 10), Fraction(1, 100)), (0.1, 0.01))

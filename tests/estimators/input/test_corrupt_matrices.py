@@ -175,7 +175,7 @@ JOINED = {
     "Sequences of a list",
     "Sequences selected",
 }
-NOT_TAKEN = {"first pointer", "index of 64 bits"}
+NOT_SELECTED = {"first pointer", "index of 64 bits"}
 NOT_JOINED = {"false canonical", "false sorted"}
 
 
@@ -185,7 +185,7 @@ def test_corrupt_matrices_raise(entry_point, kind):
     for name in CORRUPTIONS:
         if entry_point in JOINED and name in NOT_JOINED and kind is not sparse.csc_matrix:
             continue  # rebuilt by SciPy, without the flag
-        if entry_point == "Sequences selected" and name in NOT_TAKEN:
+        if entry_point == "Sequences selected" and name in NOT_SELECTED:
             continue  # items that are not selected are not validated
         with pytest.raises((ValueError, TypeError)):
             ENTRY_POINTS[entry_point](corrupt(DENSE, name, kind))

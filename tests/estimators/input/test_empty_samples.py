@@ -160,9 +160,9 @@ def test_empty_samples_change_neither_fits_nor_predictions(kind, form):
     padded, labels = with_empty(X, places, empty), with_empty(y, places, [])
     weights = RNG.uniform(1, 2, N).tolist()
     expected = quiet(clone(estimator).fit, X, y, weights)[0]
-    model, told = quiet(clone(estimator).fit, padded, labels, with_empty(weights, places, 9.0))
-    assert sum("X has 4 samples without nodes" in text for text in told) == 1
-    assert "the first is X[0]" in " ".join(told)
+    model, messages = quiet(clone(estimator).fit, padded, labels, with_empty(weights, places, 9.0))
+    assert sum("X has 4 samples without nodes" in text for text in messages) == 1
+    assert "the first is X[0]" in " ".join(messages)
     np.testing.assert_array_equal(model.w_, expected.w_)
     assert model.n_oracle_calls_ == expected.n_oracle_calls_
     assert (model.objective_, model.dual_objective_) == (
@@ -196,7 +196,7 @@ def test_empty_samples_change_neither_fits_nor_predictions(kind, form):
     data=st.data(),
     hidden=st.sets(st.tuples(st.integers(0, N - 1), st.integers(0, 5))),
 )
-def test_anywhere_among_partly_labeled_chains(places, data, hidden):
+def test_empty_samples_among_partly_labeled_chains(places, data, hidden):
     y = [labels.copy() for labels in LABELS]
     for i, t in hidden:
         if t < len(y[i]) and (i, t) != (0, 0):
@@ -206,9 +206,10 @@ def test_anywhere_among_partly_labeled_chains(places, data, hidden):
     expected = clone(model).fit(X, y)
     empty = data.draw(st.sampled_from([[], np.empty((0, 2)), np.empty((0, 0))]))
     padded, labels = with_empty(X, places, empty), with_empty(y, places, [])
-    found, told = quiet(clone(model).fit, padded, labels)
+    found, messages = quiet(clone(model).fit, padded, labels)
     n = f"{len(places)} samples" if len(places) > 1 else "1 sample"
-    assert told == [f"X has {n} without nodes, ignored in training; the first is X[{min(places)}]"]
+    first = min(places)
+    assert messages == [f"X has {n} without nodes, ignored in training; the first is X[{first}]"]
     np.testing.assert_array_equal(found.w_, expected.w_)
     sequences, _ = quiet(clone(model).fit, Sequences.from_list(padded), Sequences.from_list(labels))
     np.testing.assert_array_equal(sequences.w_, expected.w_)
@@ -296,9 +297,9 @@ def test_early_stopping_holds_out_samples_with_nodes():
     places = [0, 2, 2, 7]
     padded, labels = with_empty(NODES, places, []), with_empty(LABELS, places, [])
     expected = clone(model).fit(NODES, LABELS)
-    found, told = quiet(clone(model).fit, padded, labels)
-    assert len(told) == 1
-    assert "4 samples without nodes" in told[0]
+    found, messages = quiet(clone(model).fit, padded, labels)
+    assert len(messages) == 1
+    assert "4 samples without nodes" in messages[0]
     np.testing.assert_array_equal(found.w_, expected.w_)
     given = {
         "X_val": with_empty(NODES[8:], [0, 2], []),
@@ -316,8 +317,8 @@ def test_warm_starts_count_empty_samples():
     model = ChainSSVM(**{**FAST, "warm_start": True, "tol": 0.5})
     quiet(model.fit, padded, labels)
     more = [*padded, [], NODES[0]], [*labels, [], LABELS[0]]
-    _, told = quiet(model.set_params(tol=0.01).fit, *more)
-    assert "3 samples without nodes" in told[0]
+    _, messages = quiet(model.set_params(tol=0.01).fit, *more)
+    assert "3 samples without nodes" in messages[0]
     other = [*padded[1:], NODES[0], NODES[0]], [*labels[1:], LABELS[0], LABELS[0]]
     with pytest.raises(ValueError, match="warm_start"):
         quiet(model.fit, *other)
@@ -328,33 +329,33 @@ def test_partial_fit_ignores_empty_samples():
     expected.partial_fit(NODES, LABELS, classes=[0, 1])
     for part in (slice(0, 5), slice(5, N)):
         X, y = [[], *NODES[part]], [[], *LABELS[part]]
-        _, told = quiet(model.partial_fit, X, y, classes=[0, 1])
-        assert told == ["X has 1 sample without nodes, ignored in training; the first is X[0]"]
+        _, messages = quiet(model.partial_fit, X, y, classes=[0, 1])
+        assert messages == ["X has 1 sample without nodes, ignored in training; the first is X[0]"]
     np.testing.assert_array_equal(model.w_, expected.w_)
     assert model.n_oracle_calls_ == N
 
 
 @pytest.mark.parametrize("lams", [None, [1.0, 0.1]])
 @pytest.mark.parametrize("refit", [True, False])
-def test_searches_warn_once_of_all_empty_samples(lams, refit):
+def test_searches_warn_once_about_all_empty_samples(lams, refit):
     places = [0, 3, 3, 9]
     padded, labels = with_empty(NODES, places, []), with_empty(LABELS, places, [])
     search = PathCV(ChainSSVM(**FAST), cv=3, lams=lams, refit=refit, eps=0.5)
-    search, told = quiet(search.fit, padded, labels)
-    assert [text for text in told if "nodes" in text] == [
+    search, messages = quiet(search.fit, padded, labels)
+    assert [text for text in messages if "nodes" in text] == [
         "X has 4 samples without nodes, ignored in training; the first is X[0]"
     ]
     if refit:
         assert len(search.predict([[], NODES[0]])[0]) == 0
-    path, told = quiet(ssvm_path, ChainSSVM(**FAST), padded, labels, eps=0.5)
-    assert sum("4 samples without nodes" in text for text in told) == 1
+    path, messages = quiet(ssvm_path, ChainSSVM(**FAST), padded, labels, eps=0.5)
+    assert sum("4 samples without nodes" in text for text in messages) == 1
     expected = ssvm_path(ChainSSVM(**FAST), NODES, LABELS, eps=0.5)
     np.testing.assert_array_equal(path.lams_, expected.lams_)
 
 
 @pytest.mark.parametrize("n_states", [1, 2])
 @pytest.mark.parametrize("kind", ["chain", "graph, cut"])
-def test_hidden_labels_warn_once_of_all(kind, n_states):
+def test_latent_fits_warn_once_about_all_empty_samples(kind, n_states):
     estimator, X, y, _ = KINDS[kind]
     estimator = clone(estimator).set_params(ignore_label=-1)
     y = [np.where(np.arange(len(labels)) == 1, -1, labels) for labels in y]
@@ -362,9 +363,9 @@ def test_hidden_labels_warn_once_of_all(kind, n_states):
     expected, before = quiet(clone(model).fit, X, y)
     places = [0, 3, N]
     padded = with_empty(X, places, []), with_empty(y, places, [])
-    found, told = quiet(clone(model).fit, *padded, with_empty([1.0] * N, places, 2.0))
+    found, messages = quiet(clone(model).fit, *padded, with_empty([1.0] * N, places, 2.0))
     first = "X has 3 samples without nodes, ignored in training; the first is X[0]"
-    assert told == [first, *before]
+    assert messages == [first, *before]
     np.testing.assert_array_equal(found.estimator_.w_, expected.estimator_.w_)
     assert found.score(*padded) == expected.score(X, y)
     check_same(of_nodes(found.predict(padded[0]), places), expected.predict(X))

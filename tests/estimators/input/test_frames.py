@@ -82,7 +82,7 @@ def test_columns_of_arrays_are_lists_of_arrays(library):
     assert model.score(X, y) == expected.score(CHAINS, TAGS)
     with pytest.raises(ValueError, match=r"X\[2\] has 1 features, expected 2"):
         model.predict(library.column([*CHAINS[:2], CHAINS[2][:, :1]]))
-    # As a column of a table, and nested lists.
+    # A column of a table may contain nested lists.
     nested = [x.tolist() for x in CHAINS]
     table = library.module.DataFrame({"x": nested, "y": TAGS})
     again = ChainSSVM(**FIT).fit(table["x"], table["y"])
@@ -222,7 +222,7 @@ def test_predictions_for_frame_of_label_sets_are_a_frame(library, edges, kind):
     assert model.score(X, Y) == model.score(X, SETS) == expected.score(ROWS, SETS)
     frame = model.to_frame()
     assert frame.label[frame.kind == "intercept"].tolist() == TOPICS
-    # Fitted on arrays again, it forgets.
+    # A fit to arrays removes the names.
     again = model.fit(ROWS, SETS)
     assert isinstance(again.predict(ROWS), np.ndarray)
     assert again.classes_.tolist() == [0, 1, 2]

@@ -38,9 +38,6 @@ def make(estimator, *more, **parameters):
     return estimator(*[object()] * (estimator is StructuredSVM), *more, **parameters)
 
 
-# Constructors
-
-
 def test_estimators_are_found():
     assert {ChainSSVM, GraphCRFSSVM, StructuredSVM, TreeSSVM} < set(ESTIMATORS)
     assert len(ESTIMATORS) == 13
@@ -167,9 +164,6 @@ def test_subclasses_may_define_translated_parameters():
     assert isinstance(clone(Plain(lam=3.0)), Plain)
 
 
-# Scores of scikit-learn
-
-
 ADVICE = r"scoring=None.*flat_accuracy_scorer"
 
 
@@ -243,9 +237,6 @@ def test_arithmetic_with_predictions():
     found = PerSample.of([np.array([1, 2]), np.array([3, 4])])
     assert found.sum().tolist() == [4, 6]
     assert [labels.tolist() for labels in found + 1] == [[2, 3], [4, 5]]
-
-
-# Transformers of rows
 
 
 def test_the_error_for_a_scaler_recommends_per_node(chains):

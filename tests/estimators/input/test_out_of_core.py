@@ -63,7 +63,7 @@ def test_mapped_features_give_the_same_bits(rng, tmp_path, kind, dtype):
         )
         rows = MulticlassSSVM(**keywords).fit(mapped, y)
         equal_fits(rows, MulticlassSSVM(**keywords).fit(X, y))
-    # Beyond the limit the way is another, but the same for both.
+    # Beyond the limit, sampling is sequential in both fits.
     with sklearn.config_context(working_memory=1e-4):
         chains = ChainSSVM(pairwise_scale=1, **keywords).fit(Sequences(mapped, offsets), labels)
         other = ChainSSVM(pairwise_scale=1, solver=MPBCFW(sampling="sequential"), **keywords).fit(
@@ -83,7 +83,7 @@ def test_mapped_features_give_the_same_bits(rng, tmp_path, kind, dtype):
     )
 
 
-def test_auto_knows_mapped_features_of_label_sets(rng, tmp_path):
+def test_auto_is_sequential_for_mapped_label_sets(rng, tmp_path):
     X, y, _ = make_chains(rng, n=20)
     Y = np.eye(K, dtype=int)[y]
     np.save(tmp_path / "X.npy", X)
@@ -97,17 +97,17 @@ def test_auto_knows_mapped_features_of_label_sets(rng, tmp_path):
             assert not np.array_equal(auto.w_, clone(model).fit(X, Y).w_)
 
 
-def test_mapped_rows_are_read_only_as_often_as_necessary(rng, tmp_path, monkeypatch):
+def test_scales_of_mapped_features_are_not_checked(rng, tmp_path, monkeypatch):
     X, y, offsets = make_chains(rng, n=20)
     np.save(tmp_path / "X.npy", X)
-    looks = []
-    monkeypatch.setattr(fit_warnings.Scales, "of", lambda *rows: looks.append(rows))
+    checked = []
+    monkeypatch.setattr(fit_warnings.Scales, "of", lambda *rows: checked.append(rows))
     for rows in (X, open_mapped(tmp_path / "X.npy")):
         ChainSSVM(tol=0.5, random_state=0).fit(Sequences(rows, offsets), Sequences(y, offsets))
-        assert len(looks) == 1  # at those in memory
+        assert len(checked) == 1  # those in memory
 
 
-def test_stretches_are_visited_one_after_another(rng):
+def test_shards_are_visited_one_after_another(rng):
     n = 64 * 3 - 10
     small = Small(rng, n=n)
     state, pool, orders = small.state(), ThreadPool(small.problem, 1), []
@@ -117,8 +117,8 @@ def test_stretches_are_visited_one_after_another(rng):
         orders.append(snapshot(state)["order"].tolist())
     for order in orders:
         assert sorted(order) == list(range(n))
-        stretches = [i // 3 for i in order]
-        assert stretches == sorted(stretches)
+        shards = [i // 3 for i in order]
+        assert shards == sorted(shards)
         assert order != sorted(order)
     assert orders[0] != orders[1]
 
@@ -227,6 +227,6 @@ def test_features_on_disk_are_not_copied(rng, tmp_path):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    # 86 MB of features; working sets, labels and the buffers of products are what there is.
+    # The features take 86 MB; the rest are working sets, labels and buffers of products.
     assert X.nbytes > 85 * 2**20
     assert float(done.stdout) < 50

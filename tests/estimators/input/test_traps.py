@@ -75,7 +75,7 @@ def test_rows_are_predicted_by_models_of_rows_and_of_older_versions(chains):
     model = ChainSSVM(lam=0.1, random_state=0).fit(rows, labels)
     assert model.predict(X[0]).shape == (4,)
     assert len(model.predict([X[0]])) == 1
-    model.fit(X, y)  # a refit with lists is one
+    model.fit(X, y)  # now a model of sequences
     with pytest.raises(ValueError, match="one sequence"):
         model.predict(X[0])
     del model.__dict__["_form"]
@@ -167,7 +167,7 @@ def test_error_for_padded_images(rng):
         [["0", "1", "0", "0"], ["1", "0", "-1", "-1"], ["0", "-1", "-1", "-1"]],
     ],
 )
-def test_a_label_that_is_minus_one_is_one(y):
+def test_minus_one_may_be_a_label(y):
     X, _ = padded()
     assert len(ChainSSVM(lam=0.1, random_state=0).fit(X, np.array(y)).classes_) > 1
 
@@ -229,7 +229,7 @@ def test_the_bar_never_goes_back_and_is_full_when_converged(monkeypatch, solver)
         ({"tol": 0.3}, "CONVERGED"),
         ({"max_iter": 2, "tol": 1e-8}, "MAX_ITER"),
     ):
-        # tqdm finds the stream when a bar is made.
+        # tqdm reads sys.stderr when a bar is created.
         screen = io.StringIO()
         monkeypatch.setattr("sys.stderr", screen)
         model = ChainSSVM(lam=0.05, solver=solver, random_state=0, verbose=1)
@@ -278,7 +278,7 @@ def test_lengths_are_rejected_as_sample_weights(chains, form, pack):
         assert vars(model) == before
 
 
-def test_whole_numbers_are_weights(chains):
+def test_integers_that_are_not_the_lengths_are_weights(chains):
     X, y = chains  # of lengths 4, 2, 3, 3
 
     def fit(X, y, weights):

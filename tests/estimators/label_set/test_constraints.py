@@ -21,7 +21,7 @@ CONSTRAINTS = [exactly_one([0, 1, 2]), implies(3, 0), excludes(4, 1)]
 
 
 def make(rng, n=30, K=5, constraints=CONSTRAINTS):
-    """Noisy rows, whose sets satisfy the constraints."""
+    """Return noisy rows, whose sets satisfy the constraints."""
     X = rng.standard_normal((n, 3))
     scores = X @ rng.standard_normal((3, K)) + rng.standard_normal((n, K))
     sets = np.array(label_sets.label_sets(K, constraints=rows_of(constraints, K)))
@@ -72,7 +72,7 @@ def test_slack_rescaling(rng, loss):
 
 
 def many_labels(rng):
-    """Rows with 40 labels, and constraints of all kinds."""
+    """Return rows with 40 labels, and constraints of all kinds."""
     constraints = [
         *(exactly_one(range(k, k + 5)) for k in range(0, 20, 5)),
         at_most(3, range(20, 30)), at_least(1, range(30, 35)), *ordinal(range(35, 40)),
@@ -95,7 +95,6 @@ def test_many_labels(rng, edges):
         assert all(label_sets.satisfies(y, rows) for y in model.predict(scale * X))
     free = clone(model).set_params(constraints=None).fit(X[:150], Y[:150])
     assert model.score(X[150:], Y[150:]) > free.score(X[150:], Y[150:])
-    # The other value of a label in the set that is best with it.
     decisions = model.decision_function(X)
     np.testing.assert_array_equal(decisions > 0, model.predict(X))
 

@@ -46,7 +46,7 @@ def make(rng, n=24, F=3, K=4, closed=False):
 
 
 def reference(model, X, Y, weights=None, **change):
-    """The objective's hinge terms, enumerated."""
+    """Return the hinge terms of the objective, by enumeration."""
     parents = model.edges if model.edges is PARENTS else None
     return label_sets.blocks(
         X, Y, model.edges_, model.pairwise, model.fit_intercept, weights=weights, parents=parents,
@@ -55,7 +55,7 @@ def reference(model, X, Y, weights=None, **change):
 
 
 def compare(model, X, Y, weights=None, csr=False, box=None, **change):
-    """Fit tightly; objective, certificate and an independent QP must agree."""
+    """Fit tightly; check the certificate by its definition, and w by an independent QP."""
     model.set_params(tol=1e-9, max_iter=50_000, random_state=0)
     given = (sparse.csr_matrix(X), sparse.csr_matrix(Y)) if csr else (X, Y)
     model.fit(*given, sample_weight=weights)
@@ -137,7 +137,7 @@ def test_predictions_follow_the_weights(rng, edges, pairwise):
     assert model.score(X, Y) > 0
 
 
-def test_sparse_arrays_come_back_as_such(rng):
+def test_sparse_predictions_have_the_type_of_y(rng):
     X, Y = make(rng)
     found = MultilabelSSVM(lam=0.1, random_state=0).fit(X, sparse.csc_array(Y)).predict(X)
     assert isinstance(found, sparse.csr_array)
@@ -145,7 +145,7 @@ def test_sparse_arrays_come_back_as_such(rng):
     assert isinstance(found, sparse.csr_matrix)
 
 
-def test_kinds_of_indicators_are_alike(rng):
+def test_kinds_of_indicators_are_equivalent(rng):
     X, Y = make(rng)
     expected = MultilabelSSVM(lam=0.1, random_state=0).fit(X, Y)
     stored_zeros = sparse.csr_matrix(Y)
@@ -157,7 +157,7 @@ def test_kinds_of_indicators_are_alike(rng):
         np.testing.assert_array_equal(model.w_, expected.w_)
     a, b = clone(expected).fit(X, stored_zeros), clone(expected).fit(X, as_stored)
     np.testing.assert_array_equal(a.w_, b.w_)
-    assert stored_zeros.nnz == Y.sum()  # the input is as it was
+    assert stored_zeros.nnz == Y.sum()  # the input is not changed
 
 
 LOSSES = {
@@ -311,7 +311,7 @@ def test_a_single_column(rng):
     compare(model, X, Y)
     assert model.predict(X).shape == model.decision_function(X).shape == (30, 1)
     np.testing.assert_array_equal(model.predict(X), model.decision_function(X) > 0)
-    # As a column of classes it is one label a row, as elsewhere in scikit-learn.
+    # A column of classes is one label per row, as in scikit-learn.
     with pytest.warns(DataConversionWarning):
         assert MultilabelSSVM(lam=0.1).fit(X, Y + 1).predict(X).shape == (30,)
 
@@ -439,7 +439,7 @@ def test_an_empty_list_of_edges_means_no_edges(rng):
 
 
 def half_integral(X, Y, edges, pairwise, bias=True):
-    """The relaxed objective's hinge terms: all half-integral labelings, by their masses."""
+    """Return the hinge terms of the relaxed objective: all half-integral labelings."""
     n, K = Y.shape
     codes = list(half_codes(K, edges))
     truths = [codes.index((*(2 * row), *[0] * ((len(edges) + 31) // 32))) for row in Y]

@@ -25,7 +25,7 @@ from tests.reference.local_polytope import LocalPolytope
 
 
 def relaxed_optimum(X, Y, edges, lam, cost, weights, bias):
-    """min P over w by its dual, marginals of every sample in the local polytope (clarabel).
+    """Return min P over w by the dual over marginals in the local polytope, solved by clarabel.
 
     The dual is -lam/2 |w|^2 + sum_i q_i L_i, w = 1/lam sum_i q_i (phi(truth) - phi(marginals)).
     """
@@ -99,7 +99,7 @@ def test_optimum_is_that_of_the_relaxation(new_rng, key, lam, bias):
     assert model.objective_ >= best - slack
     assert model.objective_ <= best * (1 + 1e-3) + slack
     assert model.dual_gap_ == pytest.approx(model.objective_ - model.dual_objective_, abs=1e-12)
-    # Bounds at every check.
+    # Bounds are valid at every certificate.
     history = model.history_
     certified = ~np.isnan(history["primal"])
     assert (history["primal"][certified] >= best - slack).all()
@@ -138,7 +138,7 @@ def test_agrees_with_frank_wolfe(sets, edges, storage, parts):
     assert (model.predict(X) == expected.predict(X)).mean() > 0.97
 
 
-def test_same_seed_same_bits(sets):
+def test_same_seed_same_weights(sets):
     X, Y = sets
     options = dict(solver=GDMM(parts=2), tol=0, max_iter=12, lam=0.05)
     fits = []
@@ -214,13 +214,13 @@ def test_a_callback_ends_a_fit_with_its_certificate(sets):
     X, Y = sets
     rows = []
 
-    def third(info):
+    def stop(info):
         rows.append(info)
         return len(rows) == 13
 
     model = MultilabelSSVM(
         solver="gdmm", inference="relaxed", tol=0, lam=0.05, random_state=0
-    ).set_callbacks(third)
+    ).set_callbacks(stop)
     model.fit(X, Y)
     assert model.status_ == "STOPPED_BY_CALLBACK"
     assert model.n_iter_ == len(rows) == 13
@@ -264,7 +264,7 @@ def test_feasibility_is_that_of_the_variables(rng):
     assert whole._measures()["feasibility"] == pytest.approx(np.sqrt(np.mean(squares)), rel=1e-9)
 
 
-def test_the_exhaustive_search_goes_the_same_way(sets):
+def test_the_exhaustive_search_makes_the_same_steps(sets):
     own = dict(max_iter=20, parts=2)
     pruned, all_ = (
         solver_of(*sets, published=Published(exhaustive=value), **own).solve()
@@ -319,7 +319,7 @@ def test_auto_does_not_change_the_solver_with_lam(sets):
         assert model.solver_ == "mp-bcfw"
 
 
-def test_the_bound_of_the_relaxation_is_not_given_for_that_of_the_exact_problem(rng):
+def test_the_bound_of_the_relaxation_is_not_reported_for_the_exact_problem(rng):
     X, Y = rng.standard_normal((30, 3)), rng.integers(0, 2, (30, 5))
     options = dict(lam=0.01, tol=1e-2, max_iter=50, random_state=0)
     exact = MultilabelSSVM(**options).fit(X, Y)
@@ -328,7 +328,7 @@ def test_the_bound_of_the_relaxation_is_not_given_for_that_of_the_exact_problem(
     assert model.inference_ == "roof duality (LP relaxation)"
     assert np.isnan(model.dual_objective_)
     assert np.isnan(model.dual_gap_)
-    # The relaxation's, which may be above the exact optimum, is in the history.
+    # The bound of the relaxation, which may exceed the exact optimum, is in the history.
     assert model.history_["dual"][-1] > 0
     assert model.objective_ > exact.dual_objective_
     # With inference="relaxed", the certificate is that of the relaxation.

@@ -85,7 +85,7 @@ def test_unequal_costs_are_enumerated(rng, edges, loss):
     assert model.inference_ == "enumeration (exact)"
     terms = reference(model, X, Y, cost=costs(loss, Y, np.ones(len(X))))
     dual_qp.check_optimum(model, slack_terms(terms))
-    # Only there: margin rescaling, and slack rescaling of equal costs, have their decoders.
+    # Margin rescaling, and slack rescaling with equal costs, use the other decoders.
     name = "max-sum" if edges == "tree" else "label by label"
     margin = clone(model).set_params(rescaling="margin").fit(X, Y)
     assert margin.inference_ == f"{name} (exact)"
@@ -151,8 +151,8 @@ def test_optimum_of_the_relaxation(pairwise, search):
         max_iter=20_000, warm_start=True, **SLACK,
     ).fit(X, Y)  # fmt: skip
     assert model.status_ == "CONVERGED"
-    way = "edges of a polygon" if search == "auto" else "angular search"
-    assert model.inference_ == f"roof duality, {way} (LP relaxation)"
+    name = "edges of a polygon" if search == "auto" else "angular search"
+    assert model.inference_ == f"roof duality, {name} (LP relaxation)"
     terms = half_integral(X, Y, model.edges_, pairwise)
     # The objective by all pairs of half-integral labelings; the optimum by cutting planes and a QP.
     assert model.objective_ == pytest.approx(mixed_primal(model.w_, 0.01, terms), rel=1e-8)
@@ -160,7 +160,7 @@ def test_optimum_of_the_relaxation(pairwise, search):
     assert model.dual_objective_ <= above * (1 + 1e-9)
     assert below <= model.objective_ * (1 + 1e-9)
     assert model.objective_ == pytest.approx(below, rel=2e-6)
-    # It is neither that of sets nor that of half-integral labelings alone.
+    # It differs from the optima over sets and over half-integral labelings.
     corners, _ = dual_qp.optimum(slack_terms(terms), 0.01)
     sets, _ = dual_qp.optimum(slack_terms(reference(model, X, Y)), 0.01)
     assert sets < corners < below * (1 - 1e-4)

@@ -30,7 +30,7 @@ def sample(rng, *, most=4, listed=False, sides=False, least=0):
 
 
 def make(rng, n=10, *, allow_unmatched=True, **form):
-    """Samples with a random true matching each, better than others in most samples."""
+    """Return samples with random true matchings."""
     X, y = [], []
     while len(X) < n:
         x = sample(rng, **form)
@@ -43,7 +43,7 @@ def make(rng, n=10, *, allow_unmatched=True, **form):
 
 @pytest.mark.parametrize("allow_unmatched", [True, False])
 def test_the_decoder_equals_enumeration(rng, allow_unmatched):
-    """1,000 cases with ties, forbidden pairs, empty sides and known matches."""
+    """Among 1,000 cases there are ties, forbidden pairs, empty sides and known matches."""
     n_solved = n_impossible = 0
     for case in range(1000):
         shape = rng.integers(0, 5, 2)
@@ -145,12 +145,12 @@ def test_completions_of_unknown_rows(rng, allow_unmatched):
     for truth in partly[::2]:
         truth[rng.integers(len(truth))] = -2
     inner = MatchingSSVM(lam=0.1, ignore_label=-2, allow_unmatched=allow_unmatched, **TIGHT)
-    if not allow_unmatched:  # rows of longer samples may be removed, but not those of pairs
+    if not allow_unmatched:  # samples with more rows than columns have no unknown row
         is_tall = [len(x) > x.shape[1] for x in X]
         partly = [a if tall else b for a, b, tall in zip(y, partly, is_tall, strict=True)]
     latent = LatentSSVM(inner, tol=0, random_state=0).fit(X, partly)
     best = latent.estimator_
-    # The objective of the last fit: the completion is true, without cost.
+    # The last fit takes the completions as true labels; unknown rows have no loss.
     completed = best.predict(X, partly)
     terms = []
     for i, (x, truth, labels) in enumerate(zip(X, completed, partly, strict=True)):
@@ -225,7 +225,7 @@ def test_empty_samples(rng):
         MatchingSSVM().fit([np.empty((0, 3, 2))], [[]])
 
 
-def test_the_bias_decides_who_is_unmatched():
+def test_the_bias_decides_which_rows_are_unmatched():
     X, y = [np.array([[[0.0], [3.0]], [[3.0], [2.0]]])] * 2, [[0, -1]] * 2
     model = MatchingSSVM(lam=1e-4, random_state=0).fit(X, y)
     assert model.predict(X)[0].tolist() == [0, -1]
@@ -287,7 +287,7 @@ def test_weights_have_names(rng):
 PAIR = {"features": np.ones((1, 2)), "pairs": [[0, 0]], "shape": (1, 1)}
 ONE = np.ones((1, 1, 2))
 INVALID = {
-    "no list": (ONE[0, 0, 0], [[0]], "X must be a list"),
+    "not a list": (ONE[0, 0, 0], [[0]], "X must be a list"),
     "one sample": (ONE, [[0]], r"X\[0\] has features of shape \(1, 2\)"),
     "no features": ([np.ones((1, 1, 0))], [[0]], "at least one feature"),
     "sparse": ([sparse.csr_array(np.ones((2, 2)))], [[0, 1]], r"'features' of X\[0\]"),

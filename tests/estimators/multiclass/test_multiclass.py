@@ -25,7 +25,7 @@ CLASS_WEIGHTS = {"none": None, "balanced": "balanced", "dict": {0: 3.0, 2: 0.5},
 
 
 def make(rng, n=18, F=3, K=3):
-    """Noisy rows, not separable; every label occurs."""
+    """Return noisy rows, not separable; every label occurs."""
     X = rng.standard_normal((n, F))
     y = np.argmax(X @ rng.standard_normal((F, K)) + 1.5 * rng.standard_normal((n, K)), axis=1)
     y[:K] = np.arange(K)
@@ -33,7 +33,7 @@ def make(rng, n=18, F=3, K=3):
 
 
 def terms_of(X, y, *, bias=True, loss="hamming", class_weight=None, weights=None, K=3):
-    """The objective's hinge terms: chains of one node, their weights times the class weights."""
+    """Return the hinge terms of chains of one node, with weights multiplied by class weights."""
     X = X.toarray() if sparse.issparse(X) else X
     model = brute_force.Model(K, bias, False, False)
     weights = np.ones(len(y)) if weights is None else weights
@@ -64,7 +64,7 @@ def certify(model, terms, lam):
 
 
 def compare(X, y, *, lam=0.1, weights=None, tol=1e-8, **parameters):
-    """Fit tightly; optimum, certificate and an independent QP must agree."""
+    """Fit tightly; check the certificate by its definition, and the optimum by a QP."""
     model = MulticlassSSVM(
         lam=lam, tol=tol, max_iter=50_000, warm_start=True, random_state=0, **parameters
     ).fit(X, y, sample_weight=weights)
@@ -116,7 +116,7 @@ def test_optimum_with_every_solver(rng, step, solver, sampling, bias):
 
 
 @pytest.mark.filterwarnings("ignore:.*multi_class:FutureWarning")
-# scikit-learn 1.6 warns of this very fit, whose objective is right.
+# scikit-learn 1.6 warns about this fit, although its objective is correct.
 @pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
 def test_liblinear_has_the_same_optimum():
     X, y = load_digits(return_X_y=True)
@@ -175,7 +175,7 @@ def test_classes_fix_order_and_number(rng):
     assert model.classes_.tolist() == [2, 7, 0, 1]
     assert model.coef_.shape == (4, 3)
     assert set(model.predict(X)) <= {0, 1, 2, 7}
-    # One class of several: all others are pushed away from it.
+    # If one of several classes occurs, it is learned against the others.
     model.fit(X[:1], y[:1])
     assert model.predict(X[:1]) == y[:1]
     with pytest.raises(ValueError, match=r"y\[1\] contains 1, which is not in classes"):
@@ -193,7 +193,7 @@ def test_class_weights_are_those_of_sklearn(rng, class_weight):
 def test_class_weights_without_samples_or_keys():
     balanced = class_weights("balanced", np.array([0, 1, 2]), np.array([0, 0, 2]), np.ones(3))
     assert balanced.tolist() == [0.75, 1, 1.5]
-    # A fold may lack a class, where all that occur have a key.
+    # A key may be missing in y, as in a fold, if all classes that occur have a key.
     given = {"a": 2.0, "b": 3.0, "c": 4.0}
     assert class_weights(given, np.array(["a", "c"]), None, None).tolist() == [2, 4]
 
@@ -233,7 +233,7 @@ def test_invalid_input_leaves_estimator_unchanged(rng, change, message):
     assert vars(model) == before
 
 
-def test_a_fit_ends_where_rounding_does(rng):
+def test_tol_zero_stops_at_rounding_error(rng):
     X, y = make(rng)
     model = MulticlassSSVM(lam=0.1, tol=0, max_iter=10**5, random_state=0).fit(X, y)
     assert model.status_ == "STALLED"

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("small_fits_at_once")
 
 @pytest.fixture(scope="module")
 def chains():
-    # Sequences are so long, and labels so many, that oracle calls are made in batches.
+    # Long sequences and many labels, so that the oracle is called in batches.
     return make_sequences(
         n_samples=130, n_labels=60, min_length=150, max_length=190, random_state=0
     )
@@ -53,7 +53,7 @@ def batch_size_of(X, y):
     ],
     ids=["default", "gap", "batch", "fw"],
 )
-def test_the_same_bits_for_every_n_jobs(chains, parameters):
+def test_n_jobs_does_not_change_the_fit(chains, parameters):
     X, y = chains
     assert batch_size_of(X, y) > 1
     one = ChainSSVM(lam=0.01, max_iter=5, random_state=0, **parameters)
@@ -64,7 +64,7 @@ def test_the_same_bits_for_every_n_jobs(chains, parameters):
             np.testing.assert_array_equal(a, b)
 
 
-# Oracles in Python have processes in place of threads: test_custom_jobs.
+# Python oracles are called in processes; test_custom_jobs.py tests these.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "parameters",
@@ -81,8 +81,8 @@ def test_the_same_bits_for_every_n_jobs(chains, parameters):
         if "oracle" not in e.required and e.estimator not in (AlignmentSSVM, MatchingSSVM)
     ],
 )
-def test_the_same_bits_in_every_estimator(name, parameters):
-    # Threads share a pass of eight visits and more for each of them, of which there are up to four.
+def test_n_jobs_does_not_change_the_fit_of_any_estimator(name, parameters):
+    # A pass uses at most four threads, each of them for at least eight visits.
     X, y = TRAINED[name].samples(64)
     models = [
         TRAINED[name].unfitted(n_jobs=n_jobs, max_iter=6, **parameters).fit(X, y)
@@ -105,10 +105,10 @@ def test_fits_in_several_threads_at_once(chains, rng):
         (ChainSSVM(lam=0.1, max_iter=4 + k, n_jobs=1 + k % 2, random_state=k), X, y)
         for k in range(4)
     ] + [(MulticlassSSVM(lam=0.01 * (k + 1), random_state=k), rows, labels) for k in range(4)]
-    alone = [clone(model).fit(X, y) for model, X, y in fits]
+    sequential = [clone(model).fit(X, y) for model, X, y in fits]
     with ThreadPoolExecutor(8) as pool:
         at_once = list(pool.map(lambda fit: fit[0].fit(*fit[1:]), fits))
-    for a, b in zip(at_once, alone, strict=True):
+    for a, b in zip(at_once, sequential, strict=True):
         assert_same_bits(a, b)
 
 
@@ -120,7 +120,7 @@ def test_n_jobs_is_checked(chains):
 
 
 def test_an_oracle_that_raises_in_a_thread(rng):
-    # An infeasible mask is found by the max-oracle, in whichever thread: the error is the same.
+    # The max-oracle finds that the mask forbids every labeling; any thread raises the same error.
     from sstruct._problems.core._decode import decode
 
     n, K = 64, 2
@@ -137,7 +137,7 @@ def test_an_oracle_that_raises_in_a_thread(rng):
 
 
 def edge_chains():
-    """Sequences with features of transitions."""
+    """Return sequences with features of transitions."""
     X, y = make_sequences(130, n_labels=50, min_length=80, max_length=100, random_state=0)
     rng = np.random.default_rng(1)
     return [(x, rng.standard_normal((len(x) - 1, 2))) for x in X], y
@@ -167,7 +167,7 @@ def graphs():
     ],
     ids=["slack", "label sets", "graphs", "fwmap", "exact"],
 )
-def test_batches_in_threads_change_no_bit(make, estimator):
+def test_batches_in_threads_do_not_change_the_fit(make, estimator):
     X, y = make()
     one = clone(estimator).set_params(lam=0.01, max_iter=2, tol=0, random_state=0)
     assert one._structure().train(X, y, None).problem.batch_size > 1

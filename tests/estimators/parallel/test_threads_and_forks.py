@@ -27,7 +27,7 @@ def chains(rng):
     return [rng.standard_normal((9, 5)) for _ in range(30)], list(rng.integers(0, 3, (30, 9)))
 
 
-def test_threads_give_the_bits_of_one(chains):
+def test_concurrent_fits_equal_a_single_fit(chains):
     X, y = chains
     model = fitted(X, y)
     labels = np.concatenate(model.predict(X))
@@ -61,7 +61,7 @@ def test_forks_beside_a_fit_do_not_hang(chains):
 
 
 @pytest.mark.parametrize("kind", small.KINDS)
-def test_threads_fit_and_predict_as_one(kind):
+def test_concurrent_fits_and_predictions_of_every_estimator(kind):
     model, X = small.fitted(kind)
     expected = model.w_.tobytes(), repr(model.predict(X))
 
@@ -89,9 +89,9 @@ needs_openmp = pytest.mark.skipif(
 
 @needs_openmp
 @pytest.mark.parametrize("share", [1, 2])
-def test_a_worker_of_joblib_takes_no_more_than_its_share(share):
+def test_a_worker_of_joblib_uses_at_most_its_share(share):
     with joblib.parallel_config(backend="loky", inner_max_num_threads=share):
-        # The package's own function: workers of other tests need not find this file.
+        # A function of the package, so that workers need not import this file.
         found = joblib.Parallel(n_jobs=2)(joblib.delayed(n_threads)(n) for n in ASKED)
     cores = joblib.cpu_count()
     assert found == [1, 1, 3, min(share, cores), min(share, max(cores - 1, 1))]
@@ -112,7 +112,7 @@ def test_deeper_levels_of_joblib_have_one_thread():
     assert found == 2 * [2 * [[1, 1, 1, 1, 1]]]
 
 
-def test_the_bits_inside_workers_are_those_outside(chains):
+def test_fits_in_workers_equal_fits_outside(chains):
     X, y = chains
     model = ChainSSVM(random_state=0, max_iter=5, tol=0, n_jobs=-1)
     outside = model.fit(X, y).w_

@@ -11,7 +11,7 @@ LIMITS = (2, 1, 1), (99, 99, 3)
 
 @pytest.fixture(scope="module", params=[False, True], ids=["runs", "self-transitions"])
 def fitted(request):
-    """The model, and the arguments of `small.make` and `small.codes_of` for its segmentations."""
+    """Return a model, and the arguments of `make` and `codes_of` for its segmentations."""
     allowed = {"splits": request.param, "limits": LIMITS}
     X, _, spans = make(np.random.default_rng(0), 40, **allowed)
     model = SegmentSSVM(

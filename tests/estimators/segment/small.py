@@ -9,7 +9,7 @@ FREE = (1,) * K, (99,) * K
 
 
 def codes_of(length, splits, limits=FREE):
-    """The codes of all allowed segmentations; with splits, of equal neighbors too."""
+    """Return the codes of all allowed segmentations; with splits, also those of equal neighbors."""
     every = brute_force.labelings(length, brute_force.Model(K))
     if splits:
         every = [code for labels in every for code in segments.with_splits(labels, K)]
@@ -17,7 +17,7 @@ def codes_of(length, splits, limits=FREE):
 
 
 def make(rng, n=8, lengths=(5, 3, 4, 2), limits=FREE, splits=True):
-    """Noisy sequences, codes of segmentations, and their spans."""
+    """Return noisy sequences, codes of segmentations, and their spans."""
     X, codes = [], []
     for i in range(n):
         found = codes_of(lengths[i % len(lengths)], splits, limits)
@@ -39,7 +39,7 @@ def hide(codes):
 
 
 def spans_of(code):
-    """The spans of a code; -1 is a span of one node."""
+    """Return the spans of a code; -1 is a span of one node."""
     out, first = [], 0
     for stop in [*np.flatnonzero(np.array(code) < 0).tolist(), len(code)]:
         known = segments.runs([int(k) for k in code[first:stop]], K)
@@ -51,7 +51,7 @@ def spans_of(code):
 
 
 def enumerated(model, x, splits, limits=FREE):
-    """The codes of all allowed segmentations, and their scores by definition."""
+    """Return the codes of all allowed segmentations, and their scores by definition."""
     chain, codes = brute_force.Model(K), codes_of(len(x), splits, limits)
     phi = []
     for code in codes:

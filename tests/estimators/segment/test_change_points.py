@@ -21,7 +21,7 @@ ALL_COSTS = ("mean", "variance", "normal", "trend")
 
 
 def make(rng, n=8, F=1, lengths=(7, 4, 9, 6, 1), least=1, most=None):
-    """Signals with changes of the mean, after segments of allowed durations."""
+    """Return signals with changes of the mean, after segments of allowed durations."""
     X, y = [], []
     for i in range(n):
         length = max(lengths[i % len(lengths)], least)
@@ -133,7 +133,7 @@ def test_forms_of_signals():
         ({"scale": None}, "scaled is"),
     ],
 )
-def test_weights_keep_their_meaning(change, message):
+def test_priors_and_partial_fit_require_the_same_weights(change, message):
     X, y = make_change_points(6, random_state=0)
     options = {"costs": "mean", "duration_bins": [1, 2]}
     prior = ChangePointSSVM(**options).fit(X, y)
@@ -201,7 +201,7 @@ def test_automatic_bins_are_quantiles_of_durations(rng):
         copied = ChangePointSSVM(**options).fit([X[i] for i in copies], [y[i] for i in copies])
     assert weighted.duration_bins_.tolist() == copied.duration_bins_.tolist()
 
-    # A fit that continues has the bins of its weights, and so has one with a prior.
+    # A continued fit has the bins of its weights, and a fit with a prior those of the prior.
     online = ChangePointSSVM(costs="mean", solver="perceptron").partial_fit(X, y)
     online.partial_fit([x[:9] for x in X], [[4]] * len(X))
     assert online.duration_bins_.tolist() == model.duration_bins_.tolist()
@@ -250,7 +250,7 @@ def test_warm_start_checkpoint_and_path(rng, tmp_path):
     assert best * (1 - 1e-9) <= brute_force.primal(path.w(0.1), 0.1, terms) <= 1.02 * best
 
 
-def test_early_stopping_and_online():
+def test_early_stopping_and_partial_fit():
     X, y = make_change_points(30, random_state=0)
     model = ChangePointSSVM(costs="mean", solver=MPBCFW(early_stopping=True), random_state=0).fit(
         X, y
@@ -331,7 +331,7 @@ def test_signals_without_allowed_segments():
 
 
 def with_intervals(rng, X, y):
-    """Intervals that contain the changes."""
+    """Return intervals that contain the changes."""
     out = []
     for x, places in zip(X, y, strict=True):
         bounds = np.r_[0, places, len(x)]
@@ -411,7 +411,7 @@ def test_known_changes_and_intervals_agree():
     latent = LatentSSVM(ChangePointSSVM(costs="mean")).fit(X, y)
     assert latent.n_hidden_ == 0
     np.testing.assert_array_equal(latent.estimator_.w_, a.w_)
-    # A prediction that is in an interval is right.
+    # A predicted change within an interval is correct.
     wide = [np.column_stack([np.maximum(t - 9, 1), t + 3])[:1] for t in a.predict(X)]
     n_found = sum(map(len, a.predict(X)))
     expected = 2 * sum(map(len, wide)) / (n_found + sum(map(len, wide)))

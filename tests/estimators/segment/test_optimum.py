@@ -14,7 +14,7 @@ TIGHT = {"tol": 1e-8, "max_iter": 100_000, "solver": MPBCFW(average=False), "ran
 
 
 def spread(x, start, stop):
-    """The logarithm of the duration, and the range of the first feature."""
+    """Return the logarithm of the duration, and the range of the first feature."""
     x = np.asarray(x.todense() if sparse.issparse(x) else x)
     ranges = [np.ptp(x[a:b, 0]) for a, b in zip(start, stop, strict=True)]
     return np.column_stack([np.log(stop - start), ranges])
@@ -51,7 +51,7 @@ CASES = {
 
 
 def terms_of(X, codes, parameters, limits, **options):
-    """The terms of the objective, by enumeration."""
+    """Return the terms of the objective, by enumeration."""
     given = parameters.get("segment_features") or []
     given = [given] if isinstance(given, str) or callable(given) else given
     transitions = parameters.get("transitions", True)

@@ -14,7 +14,7 @@ from tests.reference import brute_force, dual_qp, segments
 
 
 def make(rng, n=8, lengths=(5, 3, 4, 2), least=(1, 1, 1), most=(9, 9, 9)):
-    """Noisy sequences whose runs have allowed durations."""
+    """Return noisy sequences whose runs have allowed durations."""
     return small.make(rng, n, lengths, (least, most), splits=False)[:2]
 
 
@@ -173,7 +173,7 @@ def test_weights_and_frame(rng):
 
 
 def test_durations_are_learned():
-    """Segments of one label are short and those of the other long; features are not informative."""
+    """Segments of one label are short and those of the other long; features are noisy."""
     rng = np.random.default_rng(0)
     y = [np.repeat([0, 1] * 6, np.tile([2, 6], 6)) for _ in range(20)]
     X = [labels[:, np.newaxis] + 1.2 * rng.standard_normal((len(labels), 1)) for labels in y]
@@ -182,7 +182,7 @@ def test_durations_are_learned():
     assert model.score(X[15:], y[15:]) > chain.score(X[15:], y[15:]) + 0.1
 
 
-def test_weights_of_durations_keep_their_meaning(rng):
+def test_priors_and_partial_fit_require_the_same_duration_bins(rng):
     X, y = make(rng)
     prior = SegmentSSVM(duration_bins=[1, 2], random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="duration_bins is"):

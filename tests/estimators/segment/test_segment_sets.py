@@ -14,7 +14,7 @@ from tests.reference.segmentations import Segmentations
 
 
 def gaps(model, x, allowed):
-    """The gap of each segment of any allowed segmentation, from the definition."""
+    """Return the gap of each segment of any allowed segmentation, from the definition."""
     best = {}
     for code, score in zip(*enumerated(model, x, **allowed), strict=True):
         for span in segments.runs(code, K):

@@ -124,7 +124,7 @@ def test_slack_rescaling_and_early_stopping(rng):
     assert stopped.score(X, spans) == stopped.history_["validation_score"].max()
 
 
-def test_unsupported(rng):
+def test_unsupported_fits_and_invalid_spans(rng):
     X, _, spans = make(rng)
     with pytest.raises(ValueError, match="self_transitions=True is not supported by LatentSSVM"):
         LatentSSVM(SegmentSSVM(self_transitions=True, ignore_label=-1)).fit(X, spans)

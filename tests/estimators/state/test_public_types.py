@@ -1,6 +1,6 @@
 """Pickles and skops files contain only public types, so that internal modules can be moved.
 
-Here of options and of objects that are no estimators; test_states.py does every estimator.
+This file tests options and objects that are not estimators; test_states.py tests all estimators.
 """
 
 import warnings
@@ -61,7 +61,7 @@ def made(request):
         return request.param, OBJECTS[request.param]()
 
 
-def test_the_reader_sees_private_types():
+def test_private_types_are_detected():
     from sstruct._estimators.core.training import Quality
 
     with pytest.raises(AssertionError):

@@ -229,7 +229,7 @@ def test_fit_publishes_once(monkeypatch):
     assert state["classes_"].tolist() == ["a", "b"]
 
 
-def test_a_read_leaves_the_model_as_it_is():
+def test_predict_does_not_change_the_model():
     first, _, X, _ = fits("chain, more labels")
     state = dict(vars(first))
     first.predict(X)

@@ -45,7 +45,7 @@ def round_trip(model):
     [[0, 1, 2], ["B", "I", "O"], [("a", 1), 7, "x"], [True, False, 2.0]],
     ids=["int", "str", "mixed", "numbers"],
 )
-def test_labels_of_any_type_and_warm_starts_come_back(tiny_chains, labels):
+def test_labels_of_any_type_and_warm_starts_are_restored(tiny_chains, labels):
     X, y = tiny_chains
     y = [[labels[code] for code in codes] for codes in y]
     loss = np.array([1.0, 2.0, 0.5])

@@ -71,7 +71,7 @@ def test_models_are_restored(example, parameters, restored):
 
 
 @pytest.mark.parametrize("example, parameters", VARIANTS)
-def test_predictions_need_no_parameters_of_the_fit(example, parameters):
+def test_predictions_do_not_depend_on_parameters_of_the_fit(example, parameters):
     X, _ = example.samples()
     model = example.fitted(**parameters)
     expected = model.predict(X)

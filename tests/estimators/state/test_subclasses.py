@@ -28,7 +28,7 @@ class Grid(GridCRFSSVM):
 
 @pytest.mark.filterwarnings("ignore:.*stopped at:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("solver", ["auto", "gdmm"])
-def test_parameters_that_a_subclass_hides_are_those_it_set(solver):
+def test_a_subclass_may_set_hidden_parameters(solver):
     X, y = make_sequences(n_samples=20, random_state=0)
     plain = ChainSSVM(lam=0.01, solver=solver, max_iter=5, random_state=0, ignore_label=0)
     own = Chain(solver=solver).fit(X, y)

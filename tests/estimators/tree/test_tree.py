@@ -13,7 +13,7 @@ from tests.reference import brute_force, dual_qp
 
 
 def candidates(rng, parents, n=6, F=2, pairs=False):
-    """Random samples with 2 or 3 candidates a part."""
+    """Return random samples with 2 or 3 candidates per part."""
     X, y = [], []
     for _ in range(n):
         sizes = rng.integers(2, 4, len(parents))
@@ -61,7 +61,7 @@ def cost(loss, places, state, truth, scale):
 
 
 def terms_of(model, X, y, loss, weights):
-    """The objective's hinge terms, enumerated."""
+    """Return the hinge terms of the objective, by enumeration."""
     out = []
     for sample, truth, weight in zip(X, y, weights, strict=True):
         x, places = listed(sample)
@@ -128,10 +128,10 @@ def test_the_optimum_is_that_of_an_independent_qp(rng, form, loss):
         assert model.type_coef_.shape == (3, 2, 2)
     free = dual_qp.optimum(terms, lam)
     if form == "candidates" and loss == "hamming":
-        assert value > free[0] * (1 + 1e-6)  # the bounds cost something here
+        assert value > free[0] * (1 + 1e-6)  # the bounds are active
 
 
-def test_own_bounds_meet_the_automatic_ones(rng):
+def test_bounds_are_combined_with_the_automatic_ones(rng):
     X, y = candidates(rng, [-1, 0], n=10)
     model = TreeSSVM(parents=[-1, 0], lam=0.01, random_state=0).fit(X, y)
     lower, upper = np.full((2, len(model.w_)), [[-np.inf], [0.1]])
@@ -161,12 +161,12 @@ def test_stick_figures_are_recovered(figures, fitted):
     assert fitted.converged_
     assert fitted.inference_ == "distance transform (exact)"
     assert fitted.score(X, y) > 0.95
-    # In tenths of the image: a twentieth of a limb.
+    # Distances are in tenths of the image size.
     assert mean_joint_distance(X, y, fitted.predict(X)) < 0.1
 
 
 def test_predictions_are_those_of_max_sum(figures, fitted):
-    # Crops, so that tables of all pairs of places are small.
+    # Images are cropped, so that tables of all pairs of positions are small.
     for size in ((6, 8), (9, 5)):
         f = figures.data[0]["features"][:, 8 : 8 + size[0], 8 : 8 + size[1]]
         sample = {"features": f, "scale": 3.2}
@@ -185,7 +185,7 @@ def test_predictions_are_those_of_max_sum(figures, fitted):
 
 
 def test_forms_of_input_agree(figures, fitted):
-    """Score maps, maps with a useless pair score, and the same samples as candidates."""
+    """Score maps, maps with pair scores of zero, and the same samples as candidates agree."""
     X = [{"features": f["features"][:, 10:16, 10:16], "scale": 3.2} for f in figures.data[:12]]
     y = np.random.default_rng(0).integers(0, 36, (12, 11))
     rows, columns = np.indices((6, 6)).reshape(2, -1)
@@ -208,7 +208,7 @@ def test_forms_of_input_agree(figures, fitted):
         assert model.objective_ == pytest.approx(models[0].objective_, rel=1e-5)
 
 
-def test_unannotated_samples_are_absent(rng):
+def test_unannotated_samples_and_parts_are_ignored(rng):
     X, y = candidates(rng, [-1, 0, 1], n=5)
     options = dict(parents=[-1, 0, 1], tol=1e-9, max_iter=20000, random_state=0)
     weighted = TreeSSVM(**options).fit(X, y, sample_weight=[2, 1, 0, 1, 3])
@@ -217,7 +217,7 @@ def test_unannotated_samples_are_absent(rng):
     assert weighted.objective_ == pytest.approx(absent.objective_, rel=1e-7)
     partly = [s.copy() for s in y]
     partly[0][1] = -1
-    # Only what is annotated counts in the score.
+    # Only annotated parts count in the score.
     predicted = weighted.predict(X)
     right = [s == t for s, t in zip(predicted, partly, strict=True)]
     known = np.ones((5, 3), dtype=bool)

@@ -254,7 +254,7 @@ def test_work_of_large_graphs_is_limited(rng):
     code, _, work, is_exact = problem.best_code(0, problem.layout.padded(w), 0.0)
     assert code.sum() <= 2
     assert not is_exact
-    assert work < 1e8  # 6e8 if one change after the other restores the bound
+    assert work < 1e8  # 6e8 if labels were changed one at a time
 
 
 VALID = {

@@ -112,7 +112,7 @@ def test_losses_weights_and_hidden_labels(rng, loss, weighted):
     dual_qp.check_optimum(model, terms)
 
 
-def test_balanced_class_weights_are_of_each_type(rng):
+def test_balanced_class_weights_of_each_type(rng):
     X, y = make(rng)
     model = tight(class_weight="balanced").fit(X, y)
     count = [np.bincount(np.concatenate([own[t] for own in y])) for t in range(3)]
@@ -185,7 +185,7 @@ def test_one_type_is_a_graph_with_directed_edges(rng):
         np.testing.assert_array_equal(one, other[0])
 
 
-def test_labels_of_any_kind_sparse_features_and_edges_alone(rng):
+def test_labels_of_any_type_sparse_features_and_edges_without_features(rng):
     X, y = make(rng)
     named = [[np.array(["a", "b", "c"])[p], [(int(k),) for k in q], r] for p, q, r in y]
     rows = [([sparse.csr_array(x) for x in features], edges) for features, edges in X]
@@ -253,7 +253,7 @@ def test_tampered_models(rng, name, change, message):
             call(X)
 
 
-def of(X, i, features=None, edges=None):
+def put(X, i, features=None, edges=None):
     """Return X with other features or edges in sample i."""
     item = (X[i][0] if features is None else features, X[i][1] if edges is None else edges)
     return [*X[:i], item, *X[i + 1 :]]
@@ -268,50 +268,50 @@ NODES = [np.ones((2, 2)), np.ones((2, 3)), np.ones((1, 1))]
         (lambda X: X[0], "X[0] is a list of 3 parts"),
         (lambda X: {0: X}, "X must be a list of graphs"),
         (lambda X: [X[0], (1, 2, 3)], "X[1] is a tuple of 3 parts, expected a tuple of 2 parts"),
-        (lambda X: of(X, 1, features=NODES[0]), "the node features of X[1] are a ndarray"),
-        (lambda X: of(X, 1, features=NODES[:2]), "X[1] has node features of 2 types, expected 3"),
-        (lambda X: of(X, 1, edges=[[0, 1]]), "the edges of X[1] are a list, expected a dict"),
+        (lambda X: put(X, 1, features=NODES[0]), "the node features of X[1] are a ndarray"),
+        (lambda X: put(X, 1, features=NODES[:2]), "X[1] has node features of 2 types, expected 3"),
+        (lambda X: put(X, 1, edges=[[0, 1]]), "the edges of X[1] are a list, expected a dict"),
         (
-            lambda X: of(X, 1, features=[np.ones((2, 5)), *NODES[1:]]),
+            lambda X: put(X, 1, features=[np.ones((2, 5)), *NODES[1:]]),
             "the features of type 0 of X[1] have 5 columns, expected 2",
         ),
         (
-            lambda X: of(X, 1, features=[NODES[0] * np.nan, *NODES[1:]], edges={}),
+            lambda X: put(X, 1, features=[NODES[0] * np.nan, *NODES[1:]], edges={}),
             "the features of type 0 of X[1] contain NaN",
         ),
-        (lambda X: of(X, 0, edges={(0, 3): [[0, 0]]}), "the edges of X[0] have the key (0, 3)"),
-        (lambda X: of(X, 0, edges={"a": [[0, 0]]}), "the edges of X[0] have the key 'a'"),
+        (lambda X: put(X, 0, edges={(0, 3): [[0, 0]]}), "the edges of X[0] have the key (0, 3)"),
+        (lambda X: put(X, 0, edges={"a": [[0, 0]]}), "the edges of X[0] have the key 'a'"),
         (
-            lambda X: of(X, 0, edges={(0, 1): [[0, 2]]}),
+            lambda X: put(X, 0, edges={(0, 1): [[0, 2]]}),
             "edge 0 of the edges (0, 1) of X[0] is [0, 2], expected a node 0 to 1 of type 0 and "
             "a node 0 to 1 of type 1",
         ),
-        (lambda X: of(X, 0, edges={(0, 1): [[-1, 0]]}), "is [-1, 0]"),
-        (lambda X: of(X, 0, edges={(0, 1): [[0.5, 0]]}), "dtype float64, expected integers"),
-        (lambda X: of(X, 0, edges={(0, 1): [[0, 1, 1]]}), "shape (1, 3), expected (E, 2)"),
+        (lambda X: put(X, 0, edges={(0, 1): [[-1, 0]]}), "is [-1, 0]"),
+        (lambda X: put(X, 0, edges={(0, 1): [[0.5, 0]]}), "dtype float64, expected integers"),
+        (lambda X: put(X, 0, edges={(0, 1): [[0, 1, 1]]}), "shape (1, 3), expected (E, 2)"),
         (
-            lambda X: of(X, 0, edges={(0, 0): ([[1, 1]], [[1, 2]])}),
+            lambda X: put(X, 0, edges={(0, 0): ([[1, 1]], [[1, 2]])}),
             "X[0] has a self-loop at node 1 of type 0",
         ),
         (
-            lambda X: of(X, 0, edges={(0, 1): [[0, 1]], (1, 0): [[1, 0]]}),
+            lambda X: put(X, 0, edges={(0, 1): [[0, 1]], (1, 0): [[1, 0]]}),
             "X[0] has a duplicate edge between node 0 of type 0 and node 1 of type 1, in either "
             "direction; pass it once, in the edges (0, 1) or (1, 0)",
         ),
         (
-            lambda X: of(X, 0, edges={(0, 0): ([[0, 1], [1, 0]], [[1, 2], [1, 2]])}),
+            lambda X: put(X, 0, edges={(0, 0): ([[0, 1], [1, 0]], [[1, 2], [1, 2]])}),
             "in either direction; use np.unique(np.sort(edges, axis=1), axis=0)",
         ),
         (
-            lambda X: of(X, 0, edges={(0, 1): ([[0, 1]], [[1.0], [1.0]])}),
+            lambda X: put(X, 0, edges={(0, 1): ([[0, 1]], [[1.0], [1.0]])}),
             "the features of the edges (0, 1) of X[0] have shape (2, 1)",
         ),
         (
-            lambda X: of(X, 0, edges={(0, 1): ([[0, 1]], [[np.inf]])}),
+            lambda X: put(X, 0, edges={(0, 1): ([[0, 1]], [[np.inf]])}),
             "the features of the edges (0, 1) of X[0] contain NaN or infinity",
         ),
         (
-            lambda X: of(X, 1, edges={(0, 1): (np.zeros((0, 2), int), np.zeros((0, 4)))}),
+            lambda X: put(X, 1, edges={(0, 1): (np.zeros((0, 2), int), np.zeros((0, 4)))}),
             "the edges (0, 1) of X[1] have 4 features, expected 1",
         ),
     ],
@@ -339,9 +339,9 @@ def test_unseen_pairs_of_types_in_prediction(rng):
     X, y = make(rng)
     model = TypedGraphCRFSSVM(random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=r"X\[0\] has edges \(1, 1\), which were not seen in fit"):
-        model.predict(of(X, 0, edges={(1, 1): [[0, 1]]}))
+        model.predict(put(X, 0, edges={(1, 1): [[0, 1]]}))
     # Pairs of the fit may be missing in prediction.
-    assert len(model.predict(of(X, 0, edges={}))) == len(X)
+    assert len(model.predict(put(X, 0, edges={}))) == len(X)
 
 
 @pytest.mark.parametrize(
@@ -393,13 +393,13 @@ def test_unsupported_combinations(rng):
     model = TypedGraphCRFSSVM(random_state=0)
     with pytest.raises(TypeError, match="does not support several types of nodes"):
         LatentSSVM(model).fit(X, y)
-    cyclic = of(X, 0, edges={(0, 0): ([[0, 1]], [[1, 2]]), (0, 1): [[0, 0], [1, 0]]})
+    cyclic = put(X, 0, edges={(0, 0): ([[0, 1]], [[1, 2]]), (0, 1): [[0, 0], [1, 0]]})
     with pytest.raises(ValueError, match=r"X\[0\] has a cycle"):
         clone(model).set_params(inference="max-sum").fit(cyclic, y)
 
 
 @pytest.mark.parametrize("solver", ["perceptron", "pa", "ssg"])
-def test_parts_are_as_all_samples_in_order(rng, solver):
+def test_partial_fit_in_parts_equals_one_call(rng, solver):
     X, y = make(rng, 12)
     lam = 0.1 if solver == "ssg" else "auto"
     classes = [range(K) for K, _ in SIZES]
@@ -424,7 +424,7 @@ def test_parts_are_as_all_samples_in_order(rng, solver):
         parts.partial_fit(fewer, y)
 
 
-def test_all_labels_may_be_named(rng):
+def test_classes_may_contain_labels_that_do_not_occur(rng):
     X, y = make(rng)
     model = TypedGraphCRFSSVM(classes=[[2, 1, 0, 7], None, None], random_state=0).fit(X, y)
     assert model.classes_[0].tolist() == [2, 1, 0, 7]
