@@ -158,16 +158,12 @@ def concave_convex(found, latent, codes, training):
         if objective > bound:  # the decoder returned a worse completion than the one of the fit
             objective, changed = bound, 0
         decrease = found.objective - objective
-        if found.rows and decrease < 0:
-            found.converged = True
-            return found
-        row = row_of_history(trial, objective, changed, latent.begin)
-        found = Rounds(trial, objective, not changed, [*found.rows, row])
-        if found.converged or decrease <= latent.tol * objective:
-            found.converged = True
-            return found
-        codes, training = best, following
-    return found
+        if not (found.rows and decrease < 0):
+            row = row_of_history(trial, objective, changed, latent.begin)
+            found.add(trial, objective, row)
+        found.converged = not changed or decrease <= latent.tol * objective
+        if not found.converged:
+            codes, training = best, following
 
 
 def _can_continue(model, training, latent):

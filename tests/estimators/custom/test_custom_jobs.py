@@ -163,7 +163,8 @@ class Dies(Choice):
 
 def test_dead_process_raises_and_is_replaced(rng, tmp_path, monkeypatch):
     # Processes start slowly on a busy machine.
-    monkeypatch.setattr(_interruption, "GRACE_SECONDS", 600.0)
+    monkeypatch.setattr(_interruption, "GRACE_CPU_SECONDS", 1000.0)
+    monkeypatch.setattr(_interruption, "GRACE_SECONDS", 1000.0)
     X, y = make_choices(rng, n=40)
     model = StructuredSVM(Dies(str(tmp_path / "died")), lam=0.02, random_state=0, n_jobs=2)
     with joblib.parallel_config(backend="loky"):
