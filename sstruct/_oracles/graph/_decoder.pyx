@@ -192,7 +192,7 @@ cdef class GraphDecoder:
     def begin_certificate(self, slack):
         """Begin a certificate whose bounds may be below the costs found by at most `slack`, or end it.
 
-        See ``BlockProblem.set_slack``. Only decoders with a bound that may be inexact use it.
+        See ``BlockProblem.set_tolerance``. Only decoders with a bound that may be inexact use it.
         """
 
     def memory(self, n_graphs):

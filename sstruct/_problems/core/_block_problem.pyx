@@ -312,13 +312,13 @@ cdef class BlockProblem:
         bits, and a fit does not depend on the number of certificates. Also applies to forks.
         """
 
-    def set_slack(self, slack):
-        """Begin a certificate whose oracle calls may be inexact by `slack`, or end it with 0.
+    def set_tolerance(self, tolerance):
+        """Begin a certificate whose oracle calls may be inexact by `tolerance`, or end it with 0.
 
-        A call may stop if its bound exceeds the value of its labeling by at most the slack. It may
+        A call may stop if its bound exceeds the value of its labeling by at most the tolerance. It may
         start from the state of other calls of the same certificate, but not of other certificates.
-        A change from a slack to 0 does not begin another certificate. Also applies to forks. By
-        default, this has no effect.
+        A change from a positive tolerance to 0 does not begin another certificate. Also applies to
+        forks. By default, this has no effect.
         """
 
     def counts(self):
@@ -494,8 +494,8 @@ cdef class WrappedProblem(BlockProblem):
         """Reset the state of the other problem at the start of a fit."""
         self.problem.begin_fit()
 
-    def set_slack(self, slack):
-        self.problem.set_slack(slack)
+    def set_tolerance(self, tolerance):
+        self.problem.set_tolerance(tolerance)
 
     def counts(self):
         """Return the counts of the other problem."""

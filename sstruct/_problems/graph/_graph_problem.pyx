@@ -200,8 +200,8 @@ cdef class GraphProblem(BlockProblem):
     cpdef remember(self, bint kept):
         self.last.is_open = kept
 
-    def set_slack(self, slack):
-        self.decoder.begin_certificate(slack)
+    def set_tolerance(self, tolerance):
+        self.decoder.begin_certificate(tolerance)
 
     def counts(self):
         """Return the counts of the decoder."""

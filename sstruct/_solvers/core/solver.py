@@ -241,7 +241,7 @@ class Solver:
         self.unknown = math.inf if self.certifies else math.nan
         self.primal, self.exact = self.unknown, True
         # Whether oracles stopped early in the last certificate, so that `primal` may be too large.
-        self.has_slack = False
+        self.is_loose = False
         # The threads that run the oracles.
         self.pool = ThreadPool(problem, options.n_jobs) if self.runs_oracles else None
 
@@ -427,7 +427,7 @@ class Solver:
 
         if not self.callback(info, solution) or status is not None:
             return status
-        if self.held_out is None and (self.has_slack or math.isnan(primal)):
+        if self.held_out is None and (self.is_loose or math.isnan(primal)):
             self._certify_unscheduled()
         return self._restore_best(Status.STOPPED_BY_CALLBACK)
 

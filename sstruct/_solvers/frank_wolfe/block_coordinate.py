@@ -45,11 +45,11 @@ EXACT_WEIGHT = 1.5
 READING_WORK = 1.0
 # Largest number of sequential passes to recover a decrease of the dual by concurrent visits.
 MOST_CLIMBS = 40
-# Fraction of the gap, or of the tolerance if it is larger, by which a certificate may exceed the
-# primal because oracles stop early.
-# On five sets of 60 graphs with 8 labels, times of fits for 0.2, 0.25 and 0.3 varied by up to a
-# third, without a clear best one; 0.1 took up to a third longer than 0.2.
-SLACK = 0.3
+# Fraction of the gap, or of the tolerance if it is larger, by which the primal of a certificate may
+# be too large because oracles stop early. On five sets of 60 graphs with 8 labels, times of fits
+# for 0.2, 0.25 and 0.3 varied by up to a third, without a clear best one; 0.1 took up to a third
+# longer than 0.2.
+LOOSENESS = 0.3
 # Estimated gaps are too small if oracles stop early, but less so after further passes: the excess
 # of the ratio at a certificate is multiplied by this factor after each pass.
 FADING = 0.7
@@ -119,8 +119,8 @@ class FrankWolfeFit(Solver):
         # At the last certificate: gap of the average over the estimated gap of the last iterate. If
         # oracles may stop early, its excess over 1 fades in later passes.
         self.gap_ratio = 1.0
-        # Whether the next certificate may have slack.
-        self.is_loose = False
+        # Whether oracles may stop early in the certificate in progress.
+        self.may_be_loose = False
 
     def export(self):
         """Return the state from which a later fit can continue, as arrays for ``Setup.warm``."""
@@ -198,15 +198,15 @@ class FrankWolfeFit(Solver):
         elif self.gap_ratio > 1:
             self.gap_ratio = 1 + FADING * (self.gap_ratio - 1)
         certified = due or estimate * self.gap_ratio <= options.tol
-        self.has_slack = certified and self._certify_in_turn(due, in_time and not stalled)
+        self.is_loose = certified and self._certify_in_turn(due, in_time and not stalled)
         self._record(certified)
-        if last and (self.has_slack or not due) and not (certified and self._converged()):
+        if last and (self.is_loose or not due) and not (certified and self._converged()):
             self._certify_unscheduled()
             certified = True
         if certified:
             if self._converged():
                 return Status.CONVERGED
-            bounded = self.problem.bounded and not (self.exact or self.has_slack)
+            bounded = self.problem.bounded and not (self.exact or self.is_loose)
             if bounded and self._estimate() <= EXHAUSTED * options.tol:
                 return Status.STALLED
         if not in_time:
@@ -391,32 +391,32 @@ class FrankWolfeFit(Solver):
         The primal is computed at the average, if there is one, and at w if `last_iterate` is true
         or there is no average.
         """
-        self.problem.set_slack(self._slack())
+        self.problem.set_tolerance(self._oracle_tolerance())
         try:
             self._evaluate_points(last_iterate)
         finally:
-            self.problem.set_slack(0.0)
+            self.problem.set_tolerance(0.0)
         return True
 
     def _certify_unscheduled(self):
         super()._certify_unscheduled()
-        self.has_slack = False
+        self.is_loose = False
 
     def _certify_in_turn(self, due, loosely):
-        """Certify; if `loosely`, with slack first, and again without it if the gap is small enough.
+        """Certify; if `loosely`, oracles may stop early, and a small gap is certified again.
 
-        Return whether the primal may include slack. This must not depend on the limit of the
-        passes, because later passes of a resumed fit use the gaps of blocks.
+        Return whether oracles may have stopped early in the last certificate. This must not depend
+        on the limit of the passes, because later passes of a resumed fit use the gaps of blocks.
         """
-        self.is_loose = loosely and self.problem.may_be_hasty
+        self.may_be_loose = loosely and self.problem.may_be_hasty
         try:
             self._certify(due)
-            if not self.is_loose or self.exact:
+            if not self.may_be_loose or self.exact:
                 return False
             if seconds() >= self.deadline:
                 return True
         finally:
-            self.is_loose = False
+            self.may_be_loose = False
         if self._converged():
             self._sharpen()
         elif self._estimate() <= EXHAUSTED * self.options.tol:
@@ -426,21 +426,21 @@ class FrankWolfeFit(Solver):
         return False
 
     def _sharpen(self):
-        """Compute the primal of the last certificate again, without slack."""
+        """Compute the primal of the last certificate again, without letting oracles stop early."""
         begin = seconds()
         primal, exact = self._primal_at(self.w, self.state)
         if primal <= self.primal:  # oracles may have reached their limits
             self.primal, self.exact = primal, exact
         self.certificate_seconds += seconds() - begin
 
-    def _slack(self):
+    def _oracle_tolerance(self):
         """Return the largest allowed error of an oracle's bound in a certificate."""
-        if not self.is_loose:
+        if not self.may_be_loose:
             return 0.0
         wanted = self.options.tol * max(self.state.dual, 0.0)
         if self.state.estimated_gap < math.inf:
             wanted = max(wanted, self.state.estimated_gap)
-        return SLACK * wanted / sum(self.block_weight)
+        return LOOSENESS * wanted / sum(self.block_weight)
 
     def _evaluate_points(self, last_iterate):
         state = self.state
@@ -506,7 +506,7 @@ class FrankWolfeFit(Solver):
     def _evaluate_at(self, w):
         """Replace the current weights, and compute the primal against rebuilt dual weights."""
         self.averaged, self.primal, self.exact = w, math.inf, True
-        self.problem.set_slack(0.0)
+        self.problem.set_tolerance(0.0)
         self._rebuild()
         self.primal, self.exact = self._primal_at(w, self.state)
 

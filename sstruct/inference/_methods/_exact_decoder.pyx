@@ -11,7 +11,7 @@
 # (d) A hasty call (`set_hasty` of the problem) is limited to a few sweeps over the multipliers, which
 #     usually find a better labeling than the moves. The solver repeats it without haste if the labeling
 #     does not allow a step.
-#     A certificate may have a slack (`set_slack` of the problem): a search then stops once its bound is
+#     A certificate may have a slack (`set_tolerance` of the problem): a search then stops once its bound is
 #     close enough to the cost.
 # (e) Forks share the memory. Only one thread decodes a graph at a time.
 """Branch and bound as a decoder of labeled graphs."""

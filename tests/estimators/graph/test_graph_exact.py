@@ -110,7 +110,7 @@ def test_certificates_leave_at_most_their_slack(rng, pairwise):
         w = own.layout.padded(own.layout.public(rng.standard_normal(own.n_weights)))
         least, _ = full_pass(ThreadPool(enumerated, 1), w, np.ones(1))
         for slack in (0.3, 0.0):
-            own.set_slack(slack)
+            own.set_tolerance(slack)
             for fork in (own, own.fork()):  # from the multipliers of the first call
                 hinge, is_exact = full_pass(ThreadPool(fork, 1), w, np.ones(1))
                 assert least - 1e-9 <= hinge <= least + slack + 1e-9
@@ -126,7 +126,7 @@ def test_slack_at_the_time_limit_is_not_a_stall(rng, monkeypatch):
     def late(self, *arguments):
         nonlocal n_late
         certified = certify(self, *arguments)
-        if self.is_loose and not self.exact:
+        if self.may_be_loose and not self.exact:
             self.deadline, n_late = 0.0, n_late + 1
         return certified
 
