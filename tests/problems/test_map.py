@@ -149,7 +149,7 @@ def check_against_definition(problem, terms, rng):
         y = tuple(truth[:-2].tolist())
         assert terms.free[t][terms.allowed[t].index(y)] == terms.free[t].min()
     center = terms.project(rng.integers(-8, 9, n) / 8.0)
-    problem.recentre(center)
+    problem.recenter(center)
     w = terms.project(rng.integers(-8, 9, n) / 8.0)
     before, fork = w.copy(), problem.fork()
     for t, allowed in enumerate(terms.allowed):
@@ -277,4 +277,4 @@ def test_access_functions_validate_arguments(rng):
     with pytest.raises(ValueError, match="a positive loss_weight, found 0"):
         problem.best_code(0, np.zeros(problem.n_weights), 0.0)
     with pytest.raises(ValueError, match="weights, expected"):
-        problem.recentre(np.zeros(problem.n_weights + 1))
+        problem.recenter(np.zeros(problem.n_weights + 1))

@@ -27,17 +27,17 @@ cdef class MapProblem(BlockProblem):
     cdef readonly object first_codes            # concatenated codes of the truths
     cdef const int64_t[::1] code_start
     cdef int32_t[::1] truths
-    cdef double[::1] centre, truth_cost
+    cdef double[::1] center, truth_cost
     cdef double[::1] belief, potential, message
 
     cdef double free_term(self, Py_ssize_t t, const int32_t* code) noexcept nogil
     cdef double cost(
         self, Py_ssize_t t, const double* w, double weight, const int32_t* code) noexcept nogil
     cdef void beliefs(
-        self, Py_ssize_t t, const double* centre, const double* w, double weight) noexcept nogil
+        self, Py_ssize_t t, const double* center, const double* w, double weight) noexcept nogil
     cdef int conclude(
         self, Py_ssize_t t, double weight, double own, int32_t* code, double* value) except -1 nogil
     cdef double own_cost(self, Py_ssize_t i, const int32_t* code) except? -1
     cdef int minimize(
-        self, Py_ssize_t t, const double* centre, const double* w, double weight, int32_t* code,
+        self, Py_ssize_t t, const double* center, const double* w, double weight, int32_t* code,
         double* value) except -1 nogil

@@ -90,11 +90,11 @@ cdef class MapProblem(BlockProblem):
         self.belief, self.potential = np.empty((2, places["most_labels"]))
         self.message = np.empty(int(model.n_labels.max()))
         if of is None:
-            self.centre, self.truth_cost = np.zeros(self.n_weights), np.zeros(self.n_blocks)
+            self.center, self.truth_cost = np.zeros(self.n_weights), np.zeros(self.n_blocks)
             self.first_codes = np.empty(self.code_start[self.n_blocks], dtype=np.int32)
         else:
-            self.centre, self.truth_cost, self.first_codes = (
-                of.centre, of.truth_cost, of.first_codes)
+            self.center, self.truth_cost, self.first_codes = (
+                of.center, of.truth_cost, of.first_codes)
         self.truths = self.first_codes
         if of is None:
             self.begin(np.zeros(self.n_weights))
@@ -106,16 +106,16 @@ cdef class MapProblem(BlockProblem):
         self._check_weights(multipliers)
         for t in range(self.n_blocks):
             self.minimize(t, NULL, &multipliers[0], 1.0, &self.truths[self.code_start[t]], &value)
-        self.recentre(np.array(self.centre))
+        self.recenter(np.array(self.center))
 
-    def recentre(self, const double[::1] centre):
+    def recenter(self, const double[::1] center):
         """Move the center mu, also in forks; losses of labelings change, but codes do not."""
         cdef Py_ssize_t t
-        self._check_weights(centre)
-        self.centre[:] = centre
+        self._check_weights(center)
+        self.center[:] = center
         for t in range(self.n_blocks):
             self.truth_cost[t] = self.cost(
-                t, &self.centre[0], 1.0, &self.truths[self.code_start[t]])
+                t, &self.center[0], 1.0, &self.truths[self.code_start[t]])
 
     def bound(self, const double[::1] multipliers):
         """Return the sum of the minima of trees, terms and other nodes at given multipliers.
@@ -203,11 +203,11 @@ cdef class MapProblem(BlockProblem):
         return total
 
     cdef void beliefs(
-            self, Py_ssize_t t, const double* centre, const double* w, double weight) noexcept nogil:
+            self, Py_ssize_t t, const double* center, const double* w, double weight) noexcept nogil:
         """Set belief to shares of node costs plus potential / weight, and potential to multipliers.
 
         Potentials are set at positions with multipliers only.
-        centre : or NULL; weight times it is added to w
+        center : or NULL; weight times it is added to w
         """
         cdef const MRFCosts* costs = &self.packed.costs
         cdef Py_ssize_t p, s, k, v, at, first = self.start[t]
@@ -225,15 +225,15 @@ cdef class MapProblem(BlockProblem):
             at = self.weight_at[s]
             for k in range(costs.n_labels[self.node[p]]):
                 potential[k] = w[at]
-                if centre != NULL:
-                    potential[k] += weight * centre[at]
+                if center != NULL:
+                    potential[k] += weight * center[at]
                 belief[k] += potential[k] / weight
                 at += self.stride[s]
 
     cdef int minimize(
-            self, Py_ssize_t t, const double* centre, const double* w, double weight, int32_t* code,
+            self, Py_ssize_t t, const double* center, const double* w, double weight, int32_t* code,
             double* value) except -1 nogil:
-        """Write the labeling that minimizes weight (f_t(y) + <centre, E_t y>) + <w, E_t y>, and the value.
+        """Write the labeling that minimizes weight (f_t(y) + <center, E_t y>) + <w, E_t y>, and the value.
 
         Messages are passed up the tree; on the way down each position takes the best label given its
         parent's.
@@ -243,7 +243,7 @@ cdef class MapProblem(BlockProblem):
         cdef double* belief
         cdef double* message = &self.message[0]
         cdef double own = 0
-        self.beliefs(t, centre, w, weight)
+        self.beliefs(t, center, w, weight)
         if t >= self.n_trees:
             self.terms.minimize(
                 t - self.n_trees, &self.belief[0], &self.label_at[first], code, &own)
@@ -300,7 +300,7 @@ cdef class MapProblem(BlockProblem):
         if not loss_weight > 0:
             with gil:
                 raise ValueError(f"trees require a positive loss_weight, found {loss_weight}")
-        self.minimize(i, &self.centre[0], w, loss_weight, code, &value)
+        self.minimize(i, &self.center[0], w, loss_weight, code, &value)
         answer.value, answer.work, answer.exact = -value, self.tree_work[i], True
         answer.bound = answer.value
         return 0
@@ -310,7 +310,7 @@ cdef class MapProblem(BlockProblem):
             Py_ssize_t count, double* out, double* work) except -1 nogil:
         cdef Py_ssize_t k, s, p, size = self.start[i + 1] - self.start[i], at
         cdef double total = 0
-        cdef const double* centre = &self.centre[0]
+        cdef const double* center = &self.center[0]
         for k in range(count):
             memcpy(&total, codes[k] + size, sizeof(double))
             total *= loss_weight
@@ -321,13 +321,13 @@ cdef class MapProblem(BlockProblem):
             else:
                 for s in range(self.shared_start[i], self.shared_start[i + 1]):
                     at = self.weight_at[s] + codes[k][self.shared[s]] * self.stride[s]
-                    total += w[at] + loss_weight * centre[at]
+                    total += w[at] + loss_weight * center[at]
             out[k] = -total
         work[0] += count * (4.0 + 2.0 * (self.shared_start[i + 1] - self.shared_start[i]))
         return 0
 
     cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
-        out[0] = self.truth_cost[i] - self.cost(i, &self.centre[0], 1.0, code)
+        out[0] = self.truth_cost[i] - self.cost(i, &self.center[0], 1.0, code)
         return 0
 
     cdef int squared_distance(

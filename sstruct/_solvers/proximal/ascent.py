@@ -110,7 +110,7 @@ class Proximal(FrankWolfeFit):
         """Move the center to mu and change the weight; planes and their dual weights are kept."""
         self.mu[:] = mu
         self.weight = weight
-        self.problem.recentre(self.mu + weight * self.y0)
+        self.problem.recenter(self.mu + weight * self.y0)
         reload_losses(self.state, 1 / weight)
 
     def iterate(self, deadline):
