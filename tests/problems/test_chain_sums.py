@@ -51,5 +51,5 @@ def test_invalid_spans_raise():
     for row in ((0, 0, 0, 0), (0, 0, 99, 0), (0, -1, 1, 0), (0, 0, 1, 1), (99, 0, 1, 0)):
         with pytest.raises(ValueError, match="spans must be rows"):
             span_probabilities(problem, w, 1.0, 1, [row], *flags)
-    with pytest.raises(ValueError, match="flags of spans"):
+    with pytest.raises(ValueError, match="kinds and within have shapes"):
         span_probabilities(problem, w, 1.0, 1, [(0, 0, 1, 0)], np.ones((1, 2)), flags[1])

@@ -247,7 +247,7 @@ def test_invalid_codes_and_arguments(rng):
     for wrong, message in (
         (truth[:-1], "must have 9 entries"),
         (truth + 1, "must be 0 or 1"),
-        (np.r_[1, truth[1:]].astype(np.int32), "0 before the first node"),
+        (np.r_[1, truth[1:]].astype(np.int32), "0 at the first node"),
     ):
         with pytest.raises(ValueError, match=message):
             ChangePointProblem(sums, model, wrong, windows)

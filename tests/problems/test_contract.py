@@ -520,10 +520,10 @@ def graph_arguments(**change):
         ({"grids": [[0, 0, 0]]}, r"grids has shape \(1, 3\)"),
         ({"pairwise": PairwiseModel("directed", 2, np.ones((5, 1)))}, "among the 5 rows"),
         ({"labels": [0, 1, 2, 1, 1, 0, 0]}, "labels must lie between 0 and 1"),
-        ({"node_weight": np.ones(6)}, "node_weight must have 7 finite nonnegative entries"),
-        ({"node_weight": -np.ones(7)}, "node_weight must have 7 finite nonnegative entries"),
+        ({"node_weight": np.ones(6)}, r"node_weight has shape \(6,\), expected \(7,\)"),
+        ({"node_weight": -np.ones(7)}, "node_weight must be finite and nonnegative, found -1"),
         ({"cost": np.zeros((3, 3))}, r"cost must have shape \(2, 2\)"),
-        ({"length": [3, 5]}, "must be rows of X"),
+        ({"length": [3, 5]}, "among the 7 rows of X"),
     ],
     ids=lambda v: v if isinstance(v, str) else next(iter(v)),
 )  # fmt: skip
@@ -864,7 +864,9 @@ def test_masks_that_forbid_everything_raise():
     )
     w = np.zeros(problem.n_weights)
     assert problem.best_code(0, w, 0.0)[1] == 0
-    with pytest.raises(ValueError, match=r"block 1: the masks forbid every labeling of 2"):
+    with pytest.raises(
+        ValueError, match=r"block 1: the masks and known labels forbid every labeling of 2"
+    ):
         problem.best_code(1, w, 0.0)
     with pytest.raises(ValueError, match=r"block 1"):
         decode(problem, w)
@@ -891,17 +893,17 @@ def test_a_problem_without_labels_only_decodes(rng):
         ({"labels": [0, -1, 1, 0]}, "labels must lie between 0 and 1"),
         ({"labels": [0, 1, 0]}, "labels has shape .3,., expected .4,."),
         ({"labels": [[0, 1, 0, 1]]}, "labels has shape .1, 4., expected .4,."),
-        ({"start": [0, 3], "length": [2, 2]}, "must be rows of X"),
-        ({"start": [-1, 2], "length": [2, 2]}, "must be rows of X"),
-        ({"start": [0, 2], "length": [2, 0]}, "at least one row"),
-        ({"start": [0, 2], "length": [2, -1]}, "at least one row"),
+        ({"start": [0, 3], "length": [2, 2]}, "among the 4 rows of X"),
+        ({"start": [-1, 2], "length": [2, 2]}, "among the 4 rows of X"),
+        ({"start": [0, 2], "length": [2, 0]}, "expected at least one"),
+        ({"start": [0, 2], "length": [2, -1]}, "expected at least one"),
         ({"start": [0, 2], "length": [4]}, "one entry per block"),
         ({"start": [], "length": []}, "at least one block"),
         ({"start": [0, 2], "length": [2, 2**63 - 1]}, "rows of X"),
         ({"n_labels": 0}, "n_labels must be at least 1"),
         ({"cost": np.zeros((3, 3))}, r"cost must have shape \(2, 2\)"),
         ({"loss_scale": [1.0]}, r"expected \(2,\)"),
-        ({"node_weight": -np.ones(4)}, "node_weight must have 4 finite nonnegative entries"),
+        ({"node_weight": -np.ones(4)}, "node_weight must be finite and nonnegative, found -1"),
         ({"starts_here": [True]}, r"expected \(2,\)"),
         ({"ends_here": [True] * 3}, r"expected \(2,\)"),
         ({"edge_mask": np.ones((3, 3), dtype=bool)}, r"edge_mask must have shape \(2, 2\)"),

@@ -58,7 +58,9 @@ def test_oracle_errors_propagate_from_any_thread(n_threads, wrong):
         X, ChainRanges(start, length), ChainModel(2, edge_mask=np.zeros((2, 2), dtype=bool))
     )
     for _ in range(5):
-        with pytest.raises(ValueError, match=f"block {wrong}: the masks forbid every labeling"):
+        with pytest.raises(
+            ValueError, match=f"block {wrong}: the masks and known labels forbid every labeling"
+        ):
             decode(problem, np.zeros(problem.n_weights), n_threads)
     fine = ChainProblem(X, ChainRanges(start[length == 1], length[length == 1]), ChainModel(2))
     assert (decode(fine, np.zeros(fine.n_weights), n_threads) == 0).all()

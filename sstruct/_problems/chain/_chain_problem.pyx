@@ -159,7 +159,7 @@ cdef class ChainProblem(BlockProblem):
         errors, most = error_counts(self.cost, K, self.labels, np.asarray(self.start), lengths)
         if errors is not None:
             self.has_product, self.errors, self.most_errors = True, errors, most
-            # The mean number of multiply-adds over labels for the table of a block.
+            # Mean number of vectorized multiply-adds for the table of a block.
             table_work = float((lengths * (most + 1)).mean()) * K * self.KP / 2
             self.product_work = self.oracle_work + VECTOR_WORK * table_work
 
@@ -587,7 +587,7 @@ cdef class ChainProblem(BlockProblem):
     cdef int _accumulated_distance(
             self, Py_ssize_t i, const int32_t* a, const int32_t* b, const int32_t* where,
             Py_ssize_t n_nodes, double* out) except -1 nogil:
-        """Compute the distance in O(L + entries of differing rows + weights other than of features)."""
+        """Compute the distance in O(L + entries of differing rows + number of other weights)."""
         cdef Py_ssize_t first = self.start[i], KP = self.KP
         cdef Py_ssize_t l, p, f, at
         cdef double total = 0
@@ -656,7 +656,7 @@ cdef class ChainProblem(BlockProblem):
     cdef void add_node(
             self, Py_ssize_t i, Py_ssize_t l, const int32_t* label, const double* change,
             Py_ssize_t count, double* out) noexcept nogil:
-        """Add the joint feature map of position l, times changes of some labels' weights, to `out`."""
+        """Add the joint features of position l with some labels, times `change`, to `out`."""
         cdef Py_ssize_t k
         cdef double* term
         if l == self.n_own[i]:

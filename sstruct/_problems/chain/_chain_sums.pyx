@@ -1,7 +1,7 @@
 # Design:
-# (a) The distribution p(y) = exp(scale * score(y)) / Z of all blocks of a ChainProblem, with the interface
-#     of sums, so that `sum_blocks` of _problems/core runs in threads. Each thread has a ChainSums,
-#     which keeps the exponentials of the transitions between blocks.
+# (a) The distribution p(y) = exp(scale * score(y)) / Z of the labelings of each block of a ChainProblem. The
+#     class implements the methods that `sum_blocks` of _problems/core calls in threads. Each thread has a
+#     ChainSums, which reuses the exponentials of the transition scores for later blocks.
 """Log partition functions, marginals, spans and samples of chains."""
 
 from libc.math cimport INFINITY
@@ -18,7 +18,7 @@ import numpy as np
 
 
 cdef class ChainLabelings(WrappedProblem):
-    """The labelings of all blocks of a ChainProblem, those with its known labels if there are any.
+    """The labelings of all blocks of a ChainProblem that agree with its known labels.
 
     Parameters
     ----------
@@ -128,7 +128,9 @@ def span_probabilities(
     cdef const unsigned char[:, ::1] continues = np.ascontiguousarray(within, dtype=np.uint8)
     given = np.ascontiguousarray(spans, dtype=np.int64).reshape(-1, 4)
     if inside.shape[1] != K or continues.shape[0] != K or continues.shape[1] != K:
-        raise ValueError(f"flags of spans must have {K} labels")
+        raise ValueError(
+            f"kinds and within have shapes {inside.shape[0], inside.shape[1]} and "
+            f"{continues.shape[0], continues.shape[1]}, expected (n_types, {K}) and {(K, K)}")
     block, counts = given[:, 0], np.asarray(labelings.chains.length)
     if ((block < 0) | (block >= n) | (np.diff(block, prepend=0) < 0)).any() or (
             (given[:, 1] < 0) | (given[:, 2] <= given[:, 1]) | (given[:, 2] > counts[block])

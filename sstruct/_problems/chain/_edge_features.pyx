@@ -139,7 +139,7 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
 
     cdef int32_t collect_pairs(
             self, const int32_t** codes, Py_ssize_t count, Py_ssize_t l) noexcept nogil:
-        """Return the number of pairs of labels at l - 1 and l, see `collect_labels`; list 2 or more."""
+        """Return the number of distinct pairs of labels at l - 1 and l; list them if there are several."""
         cdef Py_ssize_t k
         cdef int32_t y, n_pairs = 0, KP = <int32_t> self.KP
         for k in range(1, count):

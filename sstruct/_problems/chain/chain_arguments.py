@@ -26,7 +26,10 @@ class NoLabelingError(ValueError):
         self.block, self.length = block, length
 
     def __str__(self):
-        return f"block {self.block}: the masks forbid every labeling of {self.length} positions"
+        return (
+            f"block {self.block}: the masks and known labels forbid every labeling of "
+            f"{self.length} positions"
+        )
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class ChainRanges:
     copies_end: np.ndarray | None = None
 
     def joined(self):
-        """Return the ChainRanges without windows, and the index of the first block of each."""
+        """Return the ChainRanges of whole chains, and the index of the first window of each."""
         copied = np.asarray(self.copies_end, dtype=bool)
         first = np.flatnonzero(np.r_[True, ~copied[:-1]])
         length = np.add.reduceat(self.length - copied, first)

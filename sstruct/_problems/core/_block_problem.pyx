@@ -18,10 +18,11 @@ import numpy as np
 
 from sstruct._problems.core.weight_layout import vector_layout
 
-# Batch sizes by the work of an oracle call. One call at the current w gains more than many at an older
-# one, and provides the scores of its working set; cheap calls are therefore made in concurrent visits,
-# which use newer weights. With batches of 16, fits with oracles of ten microseconds (Yeast) take one
-# thread 1.13 times as long to a gap of 0.01 (medians of five fits).
+# Batch sizes by the work of an oracle call. All calls of a batch use the same w. A call at the current w
+# gains more, and its potentials also score the working set. Cheap calls are therefore not batched, but
+# made in concurrent visits, whose weights lag behind by a few moves only. With batches of 16, fits with
+# oracles of ten microseconds (Yeast) take one thread 1.13 times as long to a gap of 0.01 (medians of five
+# fits).
 SIZES = ((20000, 32),)
 
 
@@ -56,8 +57,8 @@ cdef class BlockProblem:
     max_code_size : int
         Length of the longest labeling code.
     oracle_work : float
-        Approximate cost of an oracle call in scalar multiply-adds, estimated from sizes only. It
-        determines the batch size, and choices of solvers.
+        Approximate cost of an oracle call in scalar multiply-adds, estimated from sizes or given by
+        the user, but not measured. It determines the batch size, and choices of solvers.
     batch_size : int
         Number of oracle calls at the same w in an exact pass; a function of the problem only, so that
         results do not depend on the number of threads. 1 if oracles are cheap.
@@ -274,7 +275,7 @@ cdef class BlockProblem:
 
     @property
     def convex(self):
-        """Whether, at any w, the pairs (score, loss) of labelings contain the border of a convex set."""
+        """Whether, at any w, the points (score, loss) of labelings fill the border of their convex hull."""
         return False
 
     @property

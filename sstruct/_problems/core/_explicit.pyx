@@ -2,7 +2,7 @@
 # (a) A code is the plane itself: phi(x_i, y) - phi(x_i, y_i), then L_i(y), each double as two int32.
 #     If there are few weights per node of a labeling, as for images, scores are then products of short
 #     vectors, whatever the structure.
-# (b) The oracle is that of the inner problem. Labelings with equal planes are identified.
+# (b) The oracle is that of the inner problem. Labelings with equal planes are treated as one.
 # (c) Codes have an even size. In a working set and in a batch, where codes are aligned to eight bytes,
 #     their doubles are therefore aligned too.
 # (d) A plane from a file or a fitted model cannot be trusted: if a fit writes planes, a labeling of each
@@ -88,16 +88,16 @@ cdef class ExplicitProblem(WrappedProblem):
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
             OracleAnswer* answer) except -1 nogil:
         cdef double* plane = <double*> code
-        cdef double slack
+        cdef double excess
         self.problem.maximize(i, w, loss_weight, &self.labeling[0], answer)
-        slack = answer.bound - answer.value if self.bounded else 0
+        excess = answer.bound - answer.value if self.bounded else 0
         self.write_plane(i, plane)
         if self.labelings is not None and self.labelings.open:
             with gil:
                 self.keep(i, (<const char*> plane)[:self.code_bytes()])
         sstruct_products(plane, 1, self.n_weights, w, &answer.value)
         answer.value += loss_weight * plane[self.n_weights]
-        answer.bound = answer.value + slack
+        answer.bound = answer.value + excess
         memcpy(&self.last_w[0], w, self.n_weights * sizeof(double))
         answer.work += self.n_weights
         return 0
@@ -157,7 +157,8 @@ cdef class ExplicitProblem(WrappedProblem):
         cdef Py_ssize_t j
         for j in range(plane.shape[0]):
             if not isfinite(plane[j]):
-                raise ValueError(f"block {i}: entry {j} of a plane is {plane[j]}")
+                raise ValueError(
+                    f"block {i}: entry {j} of a plane is {plane[j]}, expected a finite number")
         if self.labelings is None or not plane.any():
             return 0
         known, name = self.labelings.of_block[i], plane.tobytes()

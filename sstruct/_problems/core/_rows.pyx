@@ -78,7 +78,8 @@ def check_blocks(start, length, n_rows):
     for i in range(first.shape[0]):
         if not (count[i] >= 1 and 0 <= first[i] <= n and count[i] <= n - first[i]):
             raise ValueError(
-                "every block must have at least one row, and all rows must be rows of X")
+                f"block {i} has {count[i]} rows from {first[i]} on, expected at least one, among the {n} "
+                "rows of X")
     return start, length
 
 
@@ -143,7 +144,7 @@ cdef class FeatureRows:
                 or indptr[self.n_rows] > len(X.indices) or len(X.indices) != self.n_stored):
             raise ValueError("X.indptr does not describe the rows of X")
         indices = _as_stored(X.indices, dtype=np.int32)
-        wide = X.indices.dtype.itemsize > 4   # indices that do not fit 32 bits
+        wide = X.indices.dtype.itemsize > 4   # indices that may not fit 32 bits
         if not in_range(indices, self.n_features) or wide and (X.indices != indices).any():
             raise ValueError("X.indices has a column outside X")
         if not len(indices):   # the kernels recognize CSR by a pointer that is not NULL
@@ -227,7 +228,8 @@ def scored_rows(X, columns, compress=False):
     if columns.min() < 0 or columns.max() >= n_features:
         raise ValueError(
             f"class scores are expected in columns {columns.tolist()}, but X has {n_features} features")
-    X = X if sparse.issparse(X) else np.asarray(X)   # not a mapped array, whose parts are copies
+    # A plain view: parts of a memmap would be memmaps too, although they are copies in memory.
+    X = X if sparse.issparse(X) else np.asarray(X)
     is_other = np.ones(n_features, dtype=bool)
     is_other[columns] = False
     scores, others = X[:, columns], X[:, is_other]

@@ -12,7 +12,7 @@ MOST_COUNTED = 2**40
 def kept_array(
     kept, name, dtype, size=None, *, least=None, most=None, positive=False, values="finite"
 ):
-    """Return an array of a dict after checking that it is native, contiguous, 1-D and in bounds.
+    """Return an array of a dict as a contiguous array, after checking its type, shape and values.
 
     Parameters
     ----------
@@ -83,5 +83,7 @@ def kept_sizes(kept, name, n_blocks, total, what, *, least=0):
     # Each count is at most `total`: the first sum beyond it is detected before any can overflow.
     found = int(ends[-1]) if n_blocks else 0
     if found != total or (n_blocks and int(ends.max()) > total):
-        raise ValueError(f"{name}: the counts do not sum to {total}, the entries of {what}")
+        raise ValueError(
+            f"{name}: the counts do not sum to {total}, the number of entries of {what}"
+        )
     return size, ends - size

@@ -24,8 +24,11 @@ def check_node_weights(weights, n_rows):
     if weights is None:
         return np.ones(n_rows)
     weights = contiguous(weights, dtype=np.float64)
-    if weights.shape != (n_rows,) or not (np.isfinite(weights) & (weights >= 0)).all():
-        raise ValueError(f"node_weight must have {n_rows} finite nonnegative entries")
+    if weights.shape != (n_rows,):
+        raise ValueError(f"node_weight has shape {weights.shape}, expected ({n_rows},)")
+    wrong = weights[~(np.isfinite(weights) & (weights >= 0))]
+    if len(wrong):
+        raise ValueError(f"node_weight must be finite and nonnegative, found {wrong[0]}")
     return weights
 
 

@@ -30,7 +30,7 @@ class SharedNodes:
         -------
         start : ndarray of int64 of shape (n_blocks + 1,)
             First end of each block.
-        position : ndarray of int32 of shape (2 * n_copies,), at least 1
+        position : ndarray of int32 of shape (2 * n_copies,), or (1,) if there are no copies
         copy : ndarray of int64 of shape (2 * n_copies,)
             Index of the copy that each end belongs to.
         sign : ndarray of shape (2 * n_copies,)

@@ -3,11 +3,11 @@
 #     are added to the scores of the copy's labels and subtracted from the scores of the node's labels.
 #     For every m the sum of the blocks' maxima is an upper bound of the maximum over labelings of the
 #     whole sample, in which both have the same label.
-# (b) m_c(k) = center[c, k] + scale_c w[n + c K + k], where n is the number of the model's weights. The
-#     second term makes multipliers weights of a feature of size scale_c, that of a label of the copy; the
-#     first is added to every score, for any loss weight, and is a part of the losses of planes. A solver
-#     that regularizes these weights too penalizes the distance of the multipliers from the center, which
-#     it moves.
+# (b) m_c(k) = center[c, k] + scale_c w[n + c K + k], where n is the number of the model's weights. Weight
+#     n + c K + k belongs to a feature that is scale_c if copy c has label k, minus scale_c if its node has
+#     this label, and 0 otherwise. The center is added to every score, for any loss weight, and is a part of
+#     the losses of planes. Since solvers regularize these weights too, they penalize the distance of the
+#     multipliers from the center, which they move.
 # (c) The wrapped problem reads the first n weights only, and adds given offsets to scores of nodes.
 """A problem whose blocks share nodes, with multipliers that make their labels agree."""
 
@@ -30,7 +30,7 @@ cdef class CoupledProblem(WrappedProblem):
     problem : BlockProblem
         With `shared_nodes` and `offset_nodes`. Its other attributes are forwarded.
     scale : array-like of shape (n_copies,)
-        Size of the features whose weights are multipliers.
+        Magnitude of the features whose weights are multipliers.
     arguments : dict, optional
         Data that forks share; for `fork` only.
 

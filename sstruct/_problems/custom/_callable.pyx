@@ -73,7 +73,7 @@ cdef class CallableProblem(BlockProblem):
 
     @property
     def in_order(self):
-        """True: users' oracles dominate the time, and use batches and workers."""
+        """True: the user's oracle takes most of the time, and is called in batches, perhaps by workers."""
         return True
 
     @property
@@ -256,7 +256,7 @@ cdef class CallableProblem(BlockProblem):
             self, Py_ssize_t i, const double* w, double loss_weight, double margin,
             const Interval* interval, int32_t* code, OracleAnswer* answer) except -1 nogil:
         cdef const StoredPlane* plane = NULL
-        cdef double h, slack, lower = interval.lower, upper = interval.upper
+        cdef double h, tolerance, lower = interval.lower, upper = interval.upper
         cdef int32_t k
         with gil:
             try:
@@ -268,9 +268,9 @@ cdef class CallableProblem(BlockProblem):
                     plane = self.plane(i, code[0])
                     h = margin - plane_product(plane, w)
                     # Up to rounding, since the oracle computes its own sums.
-                    slack = ROUNDING * (fabs(margin) + fabs(h - margin))
-                    if not (h + slack > 0 and plane.loss >= lower * (h - slack)
-                            and plane.loss <= upper * (h + slack)):
+                    tolerance = ROUNDING * (fabs(margin) + fabs(h - margin))
+                    if not (h + tolerance > 0 and plane.loss >= lower * (h - tolerance)
+                            and plane.loss <= upper * (h + tolerance)):
                         raise self.calls.outside(i, plane.loss, h, constraint)
             except Exception as error:
                 raise self._failed(error)
@@ -283,11 +283,11 @@ cdef class CallableProblem(BlockProblem):
             if k == code[0] and answer.found or not plane.used:
                 continue
             h = margin - plane_product(plane, w)
-            slack = ROUNDING * (fabs(margin) + fabs(h - margin))
+            tolerance = ROUNDING * (fabs(margin) + fabs(h - margin))
             # With a margin, so that rounding is not taken for an error.
-            if h > slack and plane.loss > lower * (h + slack) and plane.loss < upper * (h - slack) and (
+            if h > tolerance and lower * (h + tolerance) < plane.loss < upper * (h - tolerance) and (
                     not answer.found or h + loss_weight * plane.loss > answer.value + 2 * (
-                        slack + ROUNDING * loss_weight * plane.loss)):
+                        tolerance + ROUNDING * loss_weight * plane.loss)):
                 answer.found = True
                 answer.exact, code[0] = False, k
                 answer.value = h + loss_weight * plane.loss

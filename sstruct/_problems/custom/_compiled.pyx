@@ -7,7 +7,7 @@
 # (c) The plane of an answer is phi(truth) - phi(answer), accumulated in two vectors of the size of w that
 #     are zero between calls: the cost of a plane depends on its entries (and on sorting them), not on
 #     n_weights.
-# (d) c_functions.py arranges data and functions.
+# (d) c_functions.py validates the functions and packs the data.
 """A problem defined by C functions."""
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -130,7 +130,7 @@ cdef class CompiledProblem(CallableProblem):
     cdef Py_ssize_t features(
             self, Py_ssize_t i, const int32_t* labeling, double* sums,
             Py_ssize_t n_touched) except -1 nogil:
-        """Add phi(x_i, y) to `sums`; return the number of modified weights, of which n_touched are known."""
+        """Add phi(x_i, y) to `sums`; append modified weights to the n_touched ones; return their number."""
         cdef Py_ssize_t k
         cdef int32_t j, n_entries = self.joint_feature(
             <const void*> self.address[i], &self.shape[i, 0], labeling, &self.entry[0],
@@ -239,6 +239,8 @@ cdef class CompiledProblem(CallableProblem):
         """Return the loss of a labeling of a sample."""
         cdef double loss = 0
         if labeling.shape[0] != self.offsets[i + 1] - self.offsets[i] or labeling.shape[0] == 0:
-            raise self.samples.error(i, "loss", f"was called with {labeling.shape[0]} labels")
+            raise self.samples.error(
+                i, "loss", f"was called with {labeling.shape[0]} labels, expected "
+                f"{self.offsets[i + 1] - self.offsets[i]}")
         self.compute_loss(i, &labeling[0], &loss)
         return loss

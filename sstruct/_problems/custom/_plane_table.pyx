@@ -1,7 +1,7 @@
 # Design:
 # (a) Planes psi_i(y), L_i(y) of labelings that only Python can recompute, by block and number. The number
 #     is the code of the labeling. Number 0 is the truth, whose plane is zero.
-# (b) Labelings whose planes have equal bits are identified, since they are equivalent for solvers.
+# (b) Labelings whose planes have equal bits are treated as one, since they are equivalent for solvers.
 #     Labelings themselves are therefore never stored, compared or copied.
 # (c) A plane is stored without zeros if more than half of its entries are zero; a plane given as index and
 #     value is always stored that way.
@@ -18,7 +18,8 @@ import numpy as np
 
 from sstruct._problems.core.kept_arrays import kept_array, kept_sizes
 
-# A block has at most about a thousand planes, and all blocks together at most MOST_PLANES more.
+# Limit of restored planes: MANY_PLANES for each block, and MOST_PLANES more for all blocks together. Fits
+# keep about a thousand per block.
 MANY_PLANES = 1100
 MOST_PLANES = 2**20
 
@@ -346,7 +347,9 @@ cdef class PlaneTable:
             raise ValueError(f"plane_size: a dense plane must have {self.n_weights} entries, or none")
         ends = np.cumsum(size[~whole])
         if ends.max(initial=0) != len(index):
-            raise ValueError("plane_index: expected one entry for each entry of sparse planes")
+            raise ValueError(
+                f"plane_index: {len(index)} entries, expected {ends.max(initial=0)}, one for each entry "
+                "of sparse planes")
         ascends = np.diff(index) > 0
         ascends[ends[(ends > 0) & (ends < len(index))] - 1] = True
         if not ascends.all():

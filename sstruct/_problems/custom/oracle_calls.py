@@ -19,7 +19,7 @@ from sstruct._problems.custom._plane_table import dense_difference, sparse_diffe
 METHODS = ("joint_feature", "loss", "argmax")
 # Limit of nested containers in digests of samples.
 MOST_NESTED = 200
-# Methods that must both be implemented, or none of them.
+# Methods of which both must be implemented, or neither.
 FORMS = ("encode", "decode")
 
 
@@ -37,7 +37,7 @@ class Constraint(NamedTuple):
 
 
 def samples_of(values, name):
-    """Return samples as a list, without validating them."""
+    """Return samples as a list; the samples themselves are not validated."""
     if sparse.issparse(values):
         check_compressed(values, name)
         values = as_csr(values)

@@ -3,8 +3,8 @@
 #     phi(x, y) is the sum of the rows of the tree's arcs and, if arcs have labels, of their rows of label
 #     features (x) e[label]. Arcs that are not listed are forbidden.
 # (b) A code has an entry for each token, head * K + label; K is the number of labels, or 1 without labels.
-# (c) L(y) = c_i times the number of tokens with another head or label than the true ones, of those that
-#     count in the loss. It is a sum over arcs, so the max-oracle adds it to the scores of arcs, takes the
+# (c) L(y) = c_i times the number of tokens with a wrong head or label, among those that count in the loss.
+#     It is a sum over arcs, so the max-oracle adds it to the scores of arcs, takes the
 #     best label of each arc, and decodes the arcs.
 # (d) The features of all arcs share weights, so squared distances add rows to a vector of the size of w
 #     that is zero between calls, and read only the entries of these rows.
@@ -191,7 +191,7 @@ cdef class DependencyProblem(BlockProblem):
         return 0
 
     cdef int64_t arc_of(self, Py_ssize_t i, Py_ssize_t t, int32_t code) noexcept nogil:
-        """Return the arc of token t, from 0 on, with a code, or -1 if it is not a candidate."""
+        """Return the arc that a code gives token t (counted from 0), or -1 if it is not a candidate."""
         cdef int64_t low = self.first_arc[self.token_start[i] + t]
         cdef int64_t high = self.first_arc[self.token_start[i] + t + 1], middle
         cdef int64_t end = high

@@ -93,7 +93,9 @@ class Arcs:
         token = token_start[block] + own - 1
         counts = np.bincount(token, minlength=int(n_tokens.sum()))
         if (counts == 0).any():
-            raise ValueError("every token must have at least one arc")
+            i = int(np.searchsorted(token_start, counts.argmin(), side="right")) - 1
+            t = int(counts.argmin()) - int(token_start[i]) + 1
+            raise ValueError(f"token {t} of block {i} has no arc, expected at least one")
         first = start[0] + np.append(0, np.cumsum(counts))
         return head, dependent, start, n_tokens, first.astype(np.int64)
 

@@ -692,7 +692,7 @@ cdef class GraphProblem(BlockProblem):
             with gil:
                 self.accumulator = np.zeros(self.n_weights)
         sums = &self.accumulator[0]
-        # The bits do not depend on the order: every entry is only negated.
+        # Exchanging a and b only changes the signs of all entries, and no bit of the result.
         self.exchange(i, a, b, 1.0, sums)
         if self.rows.indices == NULL:
             out[0] = sstruct_squared_norm(sums, self.n_weights)

@@ -66,7 +66,11 @@ class GraphRanges:
         check_ends(edges, edge_start, n_edges, n_copies, length)
         copies = contiguous([] if self.copies is None else self.copies, dtype=np.int64)
         if len(copies) != n_copies.sum() or ((copies < 0) | (copies >= n_rows)).any():
-            raise ValueError(f"copies must have {n_copies.sum()} entries from 0 to {n_rows - 1}")
+            found = f"from {copies.min()} to {copies.max()}" if len(copies) else ""
+            raise ValueError(
+                f"copies must have {n_copies.sum()} entries from 0 to {n_rows - 1}, found "
+                f"{len(copies)} {found}".rstrip()
+            )
         feature_start, _ = row_ranges(
             edge_start if self.feature_start is None else self.feature_start,
             n_edges,
@@ -138,7 +142,10 @@ def check_edges(edges, edge_start, n_edges, n_blocks):
         raise ValueError(f"edges has shape {edges.shape}, expected (E, 2)")
     first, count = row_ranges(edge_start, n_edges, n_blocks, len(edges), "edges")
     if len(edges) and (edges.min() < 0 or (edges[:, 0] == edges[:, 1]).any()):
-        raise ValueError("edges must join two different nodes with nonnegative numbers")
+        wrong = edges[(edges.min(axis=1) < 0) | (edges[:, 0] == edges[:, 1])][0]
+        raise ValueError(
+            f"edges must join two different nodes with nonnegative numbers, found {wrong.tolist()}"
+        )
     return edges, first, count
 
 
@@ -231,8 +238,12 @@ def check_label_counts(counts, labels, n_rows, n_labels):
     if counts is None:
         return None
     counts = contiguous(counts, dtype=np.int32)
-    if counts.shape != (n_rows,) or (counts < 1).any() or (counts > n_labels).any():
-        raise ValueError(f"label_counts must have {n_rows} entries from 1 to {n_labels}")
+    wrong = counts[(counts < 1) | (counts > n_labels)]
+    if counts.shape != (n_rows,) or len(wrong):
+        found = wrong[0] if len(wrong) else f"shape {counts.shape}"
+        raise ValueError(
+            f"label_counts must have {n_rows} entries from 1 to {n_labels}, found {found}"
+        )
     if labels is not None and (labels >= counts).any():
         row = int((labels >= counts).argmax())
         raise ValueError(f"row {row} has label {labels[row]}, expected 0 to {counts[row] - 1}")

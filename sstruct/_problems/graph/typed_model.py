@@ -1,4 +1,4 @@
-"""Models of graphs with several types of nodes, expressed by those of a GraphProblem."""
+"""Models of graphs with several types of nodes, expressed as models of a GraphProblem."""
 
 from dataclasses import dataclass
 from functools import cached_property

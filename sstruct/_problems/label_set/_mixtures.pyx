@@ -4,17 +4,17 @@
 #     therefore a mixture (1 - t) a + t b of two half-integral ones. Its code consists of t as a double in
 #     two entries, the code of a and the code of b. Codes are unique: a precedes b, and b = a for t = 0.
 # (b) Features and loss are linear on the polytope: scores and losses of mixtures are mixtures of those of
-#     their corners, and scatters use coefficients (1 - t) c and t c. The inner problem does all this and
-#     has no notion of mixtures.
+#     their corners, and scatters use coefficients (1 - t) c and t c. The inner problem is only called
+#     with corners.
 # (c) Squared distances: let p be the shares of up to four corners, with sum p = 0; then |sum_k p_k phi_k|^2
 #     is -sum_{k<l} p_k p_l d_kl, where d are the distances of corners. Working sets store them, and
 #     resumed fits recompute them in another order: they must have the same bits.
-# (d) `maximize_product` and the constrained lambda-oracle search the polygon, exactly up to rounding. A
-#     polygon is closed, so that the interior of an angle has no best point on its border: an excluded
-#     border is moved inwards by the share OPEN, and a border at 0 to a positive slope that is at most that
-#     of the best product. With S the scale of scores, turning only the label of largest cost c, from the
-#     truth, gives a product of margin^2 c / (4 S). The best product is at least that and has h <= S, and
-#     so its slope g / h is at least margin^2 c / (4 S^3).
+# (d) `maximize_product` and the constrained lambda-oracle search the polygon, exactly up to rounding. Over
+#     an open interval of slopes g / h, there may be no best point. An excluded end of the interval is
+#     therefore moved inwards by the share OPEN, and an excluded end at 0 to a positive slope that is at most
+#     that of the best product. Let S be the scale of scores. The best mixture of the truth and the label set
+#     in which only the label of largest cost c is wrong has a product of at least margin^2 c / (4 S). The
+#     best product is at least that and has h <= S, so its slope is at least margin^2 c / (4 S^3).
 # (e) The lambda-oracle is the inner max-oracle; its answers are corners.
 """Mixtures of two label sets of the local polytope, for relaxed decoders under slack rescaling."""
 

@@ -2,8 +2,8 @@
 # (a) A block is one row of features (dense or CSR, float32 or float64) with one label:
 #     phi(x, y) = x (x) e[y] and, optionally, a bias per label. A code consists of the label.
 # (b) Weights have the layout of a chain's node weights: F x KP, then the bias (KP).
-# (c) L_i(y) = c_i cost[truth_i, y]. The distance of any two classes is sqrt(2 (|x|^2 + bias)), computed
-#     once per row.
+# (c) L_i(y) = c_i cost[truth_i, y]. The squared distance between any two classes is 2 (|x|^2 + bias),
+#     computed once per row.
 # (d) The arithmetic of a visit takes well under a microsecond, so that methods must not do unnecessary
 #     work.
 """Multiclass: the joint feature map, the loss and the max-oracle of MulticlassSSVM."""

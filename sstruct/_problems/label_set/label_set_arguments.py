@@ -60,6 +60,7 @@ def check_label_costs(cost, n_labels):
     cost = contiguous(cost, dtype=np.float64)
     if cost.shape != (2, n_labels):
         raise ValueError(f"cost must have shape {(2, n_labels)}, found {cost.shape}")
-    if not np.isfinite(cost).all() or (cost < 0).any():
-        raise ValueError("cost must be finite and nonnegative")
+    wrong = cost[~(np.isfinite(cost) & (cost >= 0))]
+    if len(wrong):
+        raise ValueError(f"cost must be finite and nonnegative, found {wrong[0]}")
     return cost

@@ -1,7 +1,7 @@
 # Design:
-# (a) Graph matching: a term over all nodes that forbids equal right nodes. Its minimum is a linear
-#     assignment, computed by SciPy with the GIL.
-# (b) The last label of each node has a separate right node, to stay unassigned.
+# (a) Graph matching: a term over all (left) nodes that forbids assigning two of them to the same right
+#     node. Its minimum is a linear assignment, computed by SciPy with the GIL.
+# (b) The last label of each node means that it is not assigned, and has its own column.
 """The assignment term of a matching problem."""
 
 from libc.math cimport INFINITY

@@ -100,7 +100,7 @@ cdef class MapProblem(BlockProblem):
             self.begin(np.zeros(self.n_weights))
 
     def begin(self, const double[::1] multipliers):
-        """Set the truths to the answers at given multipliers; for problems without a state."""
+        """Set the truths to the answers at given multipliers, before a solver stores labelings."""
         cdef Py_ssize_t t
         cdef double value = 0
         self._check_weights(multipliers)

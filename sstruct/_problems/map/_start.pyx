@@ -1,8 +1,8 @@
 # Design:
-# (a) A sweep of TRW-S results in an equivalent form of the energy: bound + node terms + edge terms, all
-#     of them nonnegative. Assigned to the trees, with whole edge terms and equal shares of node terms,
-#     it defines multipliers at which no tree is below its share: h is at least the bound of the sweep,
-#     and higher if trees gain over single edges.
+# (a) A sweep of TRW-S results in an equivalent form of the energy: a bound plus nonnegative node terms and
+#     edge terms. Assigned to the trees, with whole edge terms and equal shares of node terms, it defines
+#     multipliers at which the minimum of each tree is at least its share of the bound: h is at least the
+#     bound of the sweep, and higher if the minimum of a tree exceeds the sum of the minima of its terms.
 # (b) After a sweep an edge st has the message m to t, the node it was sent to. The message to s is
 #     min_b cost_st(., b) - m(b), the largest that leaves all edge terms nonnegative. In a tree, the
 #     costs of a node are its share of the total, minus the messages of the tree's edges to it:

@@ -1,7 +1,7 @@
 # Design:
 # (a) Adapter of user terms: term_calls.py calls them and validates the results; this class converts
-#     costs and labels. The engine looks up the cost of labelings at other multipliers itself, since a
-#     labeling of a user term is a plane.
+#     costs and labels. The solver computes the cost of stored labelings at other multipliers without
+#     calls.
 """Terms given by Python objects."""
 
 from libc.math cimport INFINITY

@@ -33,13 +33,14 @@ def place_multipliers(model, cover):
     Returns
     -------
     dict
-        share (places,): share of a node's cost, one over its number of copies. label_at (places,):
-        start of the labels of a position in its block; most_labels: size of the largest block.
+        share (n_positions,): share of a node's cost, one over its number of copies. label_at
+        (n_positions,): start of the labels of a position among those of its block; most_labels:
+        largest number of labels of a block.
         shared (n_shared,): positions with multipliers, for block t
         ``shared[shared_start[t]:shared_start[t + 1]]``; that of label k is at
         ``weight_at + k stride``, where stride is the number of copies of the node and number the
         index of this copy. copy_start: start of the copies of each label, and the end.
-        n_multipliers. constant: the sum of the minimum costs of nodes in no block.
+        n_multipliers: their number. constant: the sum of the minimum costs of nodes in no block.
 
     Raises
     ------
@@ -82,7 +83,7 @@ def place_multipliers(model, cover):
 
 
 def oracle_work(model, cover):
-    """Return the approximate work to minimize each tree, in multiply-adds; for terms, of nodes."""
+    """Return the multiply-adds of minimizing each tree, approximately; for terms, of nodes only."""
     n_labels = model.n_labels.astype(np.int64)
     edge = cover.edge
     has_edge = edge >= 0

@@ -4,7 +4,7 @@
 #     the labels of the nodes. If a segment may follow one with the same label, K is added to the label of
 #     its first node (segment_arguments.py); this is a split. A run is a longest part of a code with one
 #     label and without splits. Methods of the chain are called with the labels of the nodes, and their
-#     results are corrected: a split has its own weight, which replaces the weight of the step.
+#     results are corrected: a split has its own weight, which replaces that of the transition.
 # (b) A run at an end of a block that is not an end of the sequence (`starts_here`, `ends_here`) may
 #     continue at nodes that are not used. Its duration is unknown: it has no duration weight and no
 #     minimum duration.
@@ -402,7 +402,7 @@ cdef class SegmentProblem(ChainProblem):
     cdef void correct_scores(
             self, Py_ssize_t i, const double* w, const int32_t** codes, Py_ssize_t count,
             double* out) noexcept nogil:
-        """Replace the scores of steps from a label to itself by those of splits."""
+        """Replace the scores of transitions from a label to itself by those of splits."""
         cdef Py_ssize_t k, l, K = self.n_labels
         cdef int32_t label, g
         cdef double score
@@ -529,24 +529,25 @@ cdef class SegmentProblem(ChainProblem):
         """Return how much splits increase the squared distance of the labelings without splits.
 
         Let n be the difference between the numbers of splits of label k. Splits decrease the difference
-        between the counts of steps from k to itself by n, and increase that of the counts of splits by n.
+        between the counts of transitions from k to itself by n, and increase that between the counts of
+        splits by n.
         """
         cdef Py_ssize_t l, side, K = self.n_labels
         cdef double total = 0, n
         cdef int32_t label, sign
         cdef const int32_t* code
-        cdef int32_t* steps = &self.split_count[0]
-        cdef int32_t* splits = steps + K
+        cdef int32_t* repeats = &self.split_count[0]    # transitions from a label to itself
+        cdef int32_t* splits = repeats + K
         for side in range(2):
             code, sign = (a, 1) if side == 0 else (b, -1)
             for l in range(1, L):
                 label = self.label_of(code[l])
-                steps[label] += sign * (self.label_of(code[l - 1]) == label)
+                repeats[label] += sign * (self.label_of(code[l - 1]) == label)
                 splits[label] += sign * (code[l] >= K)
         for label in range(K):
             n = splits[label]
-            total += 2 * n * (n - steps[label])
-            steps[label] = splits[label] = 0
+            total += 2 * n * (n - repeats[label])
+            repeats[label] = splits[label] = 0
         return total
 
     cdef int scattered_distance(
@@ -605,7 +606,7 @@ cdef class SegmentProblem(ChainProblem):
     cdef void correct_scatter(
             self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
             double* out) noexcept nogil:
-        """Replace the steps from a label to itself by splits."""
+        """Replace the transitions from a label to itself by splits."""
         cdef Py_ssize_t k, l, K = self.n_labels
         cdef int32_t label, g
         cdef bint shared

@@ -1,6 +1,6 @@
 # Design:
-# (a) The scores of a SegmentProblem, for sums over segmentations and for max-marginals: both have the
-#     interface of sums, so that `sum_blocks` of _problems/core runs them in threads.
+# (a) Sums over the segmentations of a SegmentProblem, or maxima. The class implements the methods that
+#     `sum_blocks` of _problems/core calls in threads.
 # (b) Blocks are whole sequences, so that all durations are known.
 """Sums, max-marginals and rankings of the segmentations of all blocks."""
 

@@ -147,7 +147,7 @@ def check_intervals(intervals, signals):
     if intervals.shape != (int(signals.length.sum()),) or intervals.dtype != np.int32:
         raise ValueError(f"intervals must be int32 of shape {(int(signals.length.sum()),)}")
     if intervals.min() < 0 or intervals.max() >= np.iinfo(np.int32).max or intervals[first].any():
-        raise ValueError("intervals must have numbers from 1 on, and 0 before the first node")
+        raise ValueError("intervals must be numbered from 1 on, and 0 at the first node of a block")
 
 
 def check_changes(changes, windows, signals, model):
@@ -158,7 +158,7 @@ def check_changes(changes, windows, signals, model):
     first = np.cumsum(length) - length
     position = np.arange(n_nodes) - np.repeat(first, length)
     if ((changes != 0) & (changes != 1)).any() or changes[first].any():
-        raise ValueError("changes must be 0 or 1, and 0 before the first node of a block")
+        raise ValueError("changes must be 0 or 1, and 0 at the first node of a block")
     if (windows < 0).any() or (windows > position).any() or windows[first].any():
         raise ValueError("windows must start at 1 or later, and not after the node")
     at = np.flatnonzero((position == 0) | (changes == 1))

@@ -58,7 +58,7 @@ def segment_layout(
 ):  # fmt: skip
     """Return the WeightLayout of a model of segments, see `chain_blocks`.
 
-    n_bins, n_given : numbers of bins of durations and of given features of segments, maybe 0
+    n_bins, n_given : numbers of bins of durations and of given features of segments; may be 0
     kinds : the names of other features of segments, of FEATURE_KINDS
     self_transitions : whether a segment may follow one with the same label
     """
@@ -147,8 +147,8 @@ def windows_of(first, last, length, tolerance):
     """Return the window of the true change of each node of a block, 0 if it has none.
 
     The window of a change has the nodes within the tolerance of its interval that are nearer to it
-    than to the next change, and not farther than from the change before it. It is given by its
-    first node, which is at least 1.
+    than to the next change, and not farther from it than from the change before it. It is given by
+    its first node, which is at least 1.
 
     Parameters
     ----------
@@ -185,11 +185,19 @@ def check_segment_rows(given, model, starts, lengths, n_rows):
             f"(n_segments, {model.n_given}) and ({n_rows},)"
         )
     if reach.shape != (n_rows,) or (at < 0).any() or (at + reach > len(values)).any():
-        raise ValueError("given features must have a row for each segment")
+        raise ValueError(
+            f"`at` and `reach` of given features must refer to their {len(values)} rows, one for "
+            "each segment"
+        )
     longest = int(np.max(model.most))
     for start, length in zip(starts.tolist(), lengths.tolist()):
-        if (reach[start : start + length] < np.minimum(np.arange(length, 0, -1), longest)).any():
-            raise ValueError("given features must have a row for each segment")
+        missing = reach[start : start + length] < np.minimum(np.arange(length, 0, -1), longest)
+        if missing.any():
+            row = start + int(missing.argmax())
+            raise ValueError(
+                f"given features of the segments from row {row} on end at duration {reach[row]}, "
+                "expected a row for each segment of allowed duration"
+            )
 
 
 def check_segment_loss(loss, labels, lengths, n_rows):

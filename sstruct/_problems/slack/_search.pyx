@@ -4,7 +4,7 @@
 #     constrained one, over labelings with slopes g / h in an interval, an angle ([C15]).
 # (b) A query at lam with result K bounds the product: h g <= (h + lam g)^2 / (4 lam) <= K^2 / (4 lam).
 #     Labelings with a product above the best known one, b, have slopes between 1 / (u lam) and
-#     u / lam, with u / (1 + u)^2 = lam b / K^2, u >= 1: points of the line above a hyperbola.
+#     u / lam, with u / (1 + u)^2 = lam b / K^2, u >= 1: there, the line h + lam g = K is above h g = b.
 # (c) Angular search is exact: angles are processed by decreasing bounds. The labeling found by a query is
 #     in neither of the two remaining angles, so that M labelings take at most 2 M + 1 queries. Bisecting and
 #     binary search only find corners of the convex hull of the points (h, g). If the points form a convex

@@ -6,8 +6,8 @@
 #     states.
 # (b) States have listed positions (candidates), or are the places of score maps: state = type * H * W
 #     + y * W + x. Positions of both kinds are divided by the block's unit.
-# (c) Parts that are not annotated are removed from the block with their edges, so that a child of such a
-#     part is a root there: their code is -1. A problem without labels has all parts.
+# (c) Parts that are not annotated have code -1 and are removed from the block with their edges, so that
+#     their children are roots. A problem without labels has all parts.
 # (d) L(y) = c_i sum_p cost_p(y_p), where the cost is either [y_p wrong] or min(1, squared distance). It is
 #     computed when needed, like scores and distances of labelings.
 # (e) The max-oracle is max-sum: messages are passed up, labels down. Messages of candidates are maxima
@@ -17,7 +17,7 @@
 #     type of the parent then takes the best of the child's types.
 # (g) Under slack rescaling with a Hamming loss, the best scores of candidates are tabulated by number of
 #     errors, for which the scores of an edge are first written to a table.
-# (h) A known state forbids all other states of its part: -inf, which no message uses.
+# (h) A known state forbids all other states of its part: their scores are -inf.
 # (i) For max-marginals, a parent sends to each child its best scores without that child's message.
 """Trees of parts: the joint feature map, the loss and the max-oracle of TreeSSVM."""
 
@@ -658,7 +658,7 @@ cdef class TreeProblem(BlockProblem):
 
     cdef double log_partition(
             self, Py_ssize_t i, const double* w, double scale, const int32_t* known) except? -1 nogil:
-        """Requires candidates: the tables of score maps would have the squared number of positions."""
+        """Requires candidates: a table of score maps would have an entry for each pair of positions."""
         cdef double work
         if self.maps:
             self.lacks(b"log_partition of score maps")

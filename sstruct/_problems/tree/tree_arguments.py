@@ -44,10 +44,10 @@ class TreeStates:
 class TreeModel:
     """The weights of a tree model.
 
-    The tables of a weight vector, in order: coef (P, T, F); intercept (P, T), a constant unless
-    there are types; edge (P, T, 4), or 5 with pair scores, by the child and its type; type (P, T,
-    T), by the child, with rows for the parent's type and columns for the child's. The axis of types
-    is omitted if there is only one. A root has no edge: its entries are never used.
+    The tables of a weight vector, in order: coef (P, T, F); intercept (P, T), zeros without types
+    or biases; edge (P, T, 4), or 5 with pair scores, by the child and its type; type (P, T, T), by
+    the child, with rows for the parent's type and columns for the child's. The axis of types is
+    omitted if there is only one. A root has no edge: its entries are never used.
     """
 
     n_parts: int
@@ -103,9 +103,14 @@ def check_labels(labels, start):
     if labels.shape != sizes.shape:
         raise ValueError(f"labels has shape {labels.shape}, expected {sizes.shape}")
     if (labels < -1).any() or (labels >= sizes).any():
-        raise ValueError("labels must be valid states of their parts, or -1")
+        i, p = np.argwhere((labels < -1) | (labels >= sizes))[0]
+        raise ValueError(
+            f"part {p} of block {i} has label {labels[i, p]}, expected a state from 0 to "
+            f"{sizes[i, p] - 1}, or -1"
+        )
     if (labels < 0).all(axis=1).any():
-        raise ValueError("every block must have at least one annotated part")
+        i = int((labels < 0).all(axis=1).argmax())
+        raise ValueError(f"block {i} has no annotated part, expected at least one")
     return labels
 
 

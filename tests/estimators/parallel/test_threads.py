@@ -132,7 +132,9 @@ def test_an_oracle_that_raises_in_a_thread(rng):
         X, ChainRanges(np.cumsum(lengths) - lengths, lengths), ChainModel(K, edge_mask=mask)
     )
     for n_threads in (1, 2, 4):
-        with pytest.raises(ValueError, match="block 50: the masks forbid every labeling"):
+        with pytest.raises(
+            ValueError, match="block 50: the masks and known labels forbid every labeling"
+        ):
             decode(problem, np.zeros(problem.n_weights), n_threads)
 
 
