@@ -347,7 +347,7 @@ def test_passes_validate_shapes_and_orders(rng):
         with pytest.raises(ValueError, match="bounds have shape"):
             SubgradientState(case.problem, 1.0, case.q, np.zeros(shape))
     for order in ([0, n], [-1, 0]):
-        with pytest.raises(IndexError, match=f"beyond the {n} blocks"):
+        with pytest.raises(IndexError, match=f"expected 0 to {n - 1}"):
             SubgradientState(case.problem, 1.0, case.q).run(np.array(order, np.intp), LATER)
 
 

@@ -200,9 +200,9 @@ def test_invalid_arguments(rng):
     case = Case(rng)
     with pytest.raises(ValueError, match="expected 1 to"):
         LabelFactors(case.problem, 1.0, case.weights, 1.0, case.K + 1)
-    with pytest.raises(ValueError, match="block_weight must have a positive entry"):
+    with pytest.raises(ValueError, match="expected 4 positive block weights"):
         LabelFactors(case.problem, 1.0, 0 * case.weights, 1.0)
-    with pytest.raises(ValueError, match="block_weight must have a positive entry"):
+    with pytest.raises(ValueError, match="positive block weights, found"):
         LabelFactors(case.problem, 1.0, np.ones(len(case.weights) + 1), 1.0)
     with pytest.raises(IndexError, match="is out of range"):
         label_state(case.factors, len(case.X))

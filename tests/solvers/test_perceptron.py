@@ -181,7 +181,7 @@ def test_state_with_wrong_shapes(rng, name):
                 problem, one, 0, weights=np.zeros(weights), moment=np.zeros(moment), n_steps=1
             )
     for order in ([0, 2], [-1, 0]):
-        with pytest.raises(IndexError, match="beyond the 2 blocks"):
+        with pytest.raises(IndexError, match="expected 0 to 1"):
             PerceptronState(problem, one).run(np.array(order, np.intp), LATER)
     kept = {"weights": np.zeros(d), "moment": np.zeros(d), "n_steps": 3}
     options = Options(sampling="given", max_iter=1)

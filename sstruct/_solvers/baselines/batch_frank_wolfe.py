@@ -66,7 +66,7 @@ class BatchFrankWolfe(BatchSolver):
 
     The state consists of the convex combination v of the vectors sum_i q_i psi_i(y_i) / lam of the
     planes, and of the same combination of their losses. With bounds, w = clip(v), and the dual is
-    ell - lam <w, v> + lam/2 |w|^2. The step is optimal for its quadratic minoriser, which has the
+    ell - lam <w, v> + lam/2 |w|^2. The step is optimal for its quadratic minorizer, which has the
     curvature of the dual without bounds, so that the dual never decreases.
 
     Parameters

@@ -10,7 +10,7 @@
 #     they do not depend on w_0.
 # (c) One array serves v and w. For bounded weights it holds w, and v is in `hidden`. `uncover`
 #     restores v before a visit moves it; `cover` clips again and adds to the dual the difference to
-#     the quadratic minoriser that the steps use ([O16], appendix H).
+#     the quadratic minorizer that the steps use ([O16], appendix H).
 # (d) `export` and `restore` pass working sets from fit to fit (warm_start.py); `snapshot` and `resume`
 #     preserve every bit, for checkpoints.
 """The dual state that steps and passes work on."""
@@ -113,7 +113,7 @@ cdef class DualState:
             raise ValueError(
                 f"{self.block_weight.shape[0]} block weights for {problem.n_blocks} blocks")
         if not np.min(block_weight) > 0:
-            raise ValueError("block weights must be positive")
+            raise ValueError(f"block weights must be positive, found {np.min(block_weight)}")
         self.weights_owner = aligned_zeros(problem.n_weights)
         self.weights = self.weights_owner
         self._set_bounds(bounds)
@@ -246,7 +246,7 @@ cdef class DualState:
             lane.weights[self.boxed[b]] = lane.hidden[b]
 
     cdef double cover(self, Lane* lane) noexcept nogil:
-        """Replace v by w = clip(v); return the gain of the dual in excess of its quadratic minoriser's."""
+        """Replace v by w = clip(v); return the gain of the dual in excess of its quadratic minorizer's."""
         cdef Py_ssize_t b
         cdef double v, w, before, step, gain = 0
         for b in range(self.n_boxed):
@@ -502,7 +502,7 @@ cdef class DualState:
         """Return the averaged iterate.
 
         It interpolates between the averages over exact and over approximate visits, where the dual
-        value is highest (with bounds on weights: the value of the dual's minoriser).
+        value is highest (with bounds on weights: the value of the dual's minorizer).
 
         Returns
         -------
@@ -533,7 +533,7 @@ cdef class DualState:
 
     @property
     def estimated_gap(self):
-        """sum_i q_i gap_i of the gaps at the blocks' last oracle calls, before any step; initially inf."""
+        """sum_i q_i gap_i; gaps are those at the last oracle calls, before their steps; initially inf."""
         cdef Py_ssize_t i
         cdef double total = 0
         for i in range(self.n_blocks):

@@ -33,8 +33,8 @@ import numpy as np
 
 
 # Largest number of new labelings of a visit besides the best one: at w = 0 all wrong classes have
-# the same score. For 20 classes over sparse rows, 3, 8 and 24 took 0.53, 0.44 and 0.53 s to a gap of
-# 0.003 if 12 classes share the dual weight of a row, and 0.24, 0.26 and 0.27 s if few do; for 1,000
+# the same score. For 20 classes over sparse rows, limits of 3, 8 and 24 took 0.53, 0.44 and 0.53 s to a gap
+# of 0.003 if 12 classes share the dual weight of a row, and 0.24, 0.26 and 0.27 s if few do; for 1,000
 # dense classes, 8 and 24 took 3.9 and 3.7 s.
 cdef enum:
     MOST_RIVALS = 8
@@ -385,9 +385,9 @@ def exact_pass(
         Whether a cached labeling with a sufficient gap replaces an oracle call.
     at : ndarray of shape (n_weights,), optional
         Weights at which all oracles run, once per block, before any step. By default, each batch runs
-        at the current w. Without cache hits, `estimated_gap` is then h(at) - l + lam <at, v>, with l
-        and v (minus the prior, if any) from the start of the pass; ``exact`` tells whether this value
-        is exact.
+        at the current w. Without cache hits, `estimated_gap` is then sum_i q_i H_i(at) - linear +
+        lam <at, v>, with the values of `linear` and v (minus the prior, if any) at the start of the
+        pass; ``exact`` is whether this value is exact.
 
     Returns
     -------

@@ -117,7 +117,8 @@ cdef bint visit_all(
                 state.work - run.work)
         state.n_in_step = 1 if run.left else run.n_lanes
     finally:
-        # All moves are applied, unless an exception was raised; those tidied have been overwritten.
+        # After an exception, some moves have not been applied. The blocks of the last `ring` visits have not
+        # been tidied.
         taken = run.base + min(sstruct_load(&run.next) % STOP, visits.count)
         for number in range(max(run.base, taken - run.ring), taken):
             move = &state.moves[number % run.ring]

@@ -51,7 +51,7 @@ MOST_CLIMBS = 40
 # longer than 0.2.
 LOOSENESS = 0.3
 # Estimated gaps are too small if oracles stop early, but less so after further passes: the excess
-# of the ratio at a certificate is multiplied by this factor after each pass.
+# of `gap_ratio` over 1 is multiplied by this factor after each pass.
 FADING = 0.7
 # Largest number of parts of an exact pass, see `Options`. On horses (60 graphs, 40 images), 10 and
 # 20 parts took about the same time; 5 took up to a fifth longer, one for each block up to a third.

@@ -12,10 +12,9 @@ from sstruct._solvers.core.checkpoint import note
 # number is its lag. If blocks are strongly coupled, the gain of concurrent visits is less than the
 # sum of the gains that they expect: on OCR letters and EWT tags 0.95, 0.89 and 0.85 of the sum with
 # a lag of one, two and three, on CoNLL-2000 0.97, 0.93 and 0.91, on Yeast 0.73, 0.45 and less than
-# zero. Fits then take 1.00,
-# 1.01 to 1.05 and 1.04 to 1.10 of the work of sequential visits, on CoNLL-2000 1.01 with a lag of
-# three, on Yeast 1.00 with a lag of one and a large multiple with more
-# (benchmarks/notes/machines.md).
+# zero. Fits then take 1.00, 1.01 to 1.05 and 1.04 to 1.10 of the work of sequential visits, on
+# CoNLL-2000 1.01 with a lag of three, on Yeast 1.00 with a lag of one and a large multiple with
+# more (benchmarks/notes/machines.md).
 MOST_LAG = 3
 # Fits with fewer blocks, or with less oracle work per pass, use sequential visits: each of 40
 # images determines a large part of w, and digits (1,797 blocks, 77,000) take 1.05 to 1.11 times the

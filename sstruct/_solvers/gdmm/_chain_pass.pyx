@@ -6,7 +6,7 @@
 # (b) A visit of a chain updates each node, then each edge, then the multipliers. Before an edge is
 #     updated, its best inactive pair becomes active; in passes with a search, so do the best few labels
 #     of a node. Nodes are minimized exactly, since their Hessian is Q I. Edges make steps of the same
-#     form with a safe majoriser of rho (M'M): the largest number of active pairs in a row plus that in
+#     form with a safe majorizer of rho (M'M): the largest number of active pairs in a row plus that in
 #     a column.
 # (c) A label may become active if its gradient exceeds that of a label whose mass could move to it,
 #     which is the optimality condition. Labels and pairs without mass are dropped.
@@ -73,7 +73,8 @@ cdef class ChainFactors:
         self.mass = contiguous(block_weight, dtype=np.float64) / lam
         if self.mass.shape[0] != problem.n_blocks or not rho > 0 or n_new < 1:
             raise ValueError(
-                "block_weight must have an entry for each block; rho and n_new must be positive")
+                f"expected {problem.n_blocks} block weights and positive rho and n_new, found "
+                f"{self.mass.shape[0]}, {rho} and {n_new}")
         self.rho = rho
         random_seed(&self.random, seed)
         self.active_labels = <Entries*> calloc(n, sizeof(Entries))
@@ -152,7 +153,9 @@ cdef class ChainFactors:
         cdef Watch watch = start_watch(deadline)
         cdef BoundedPairs pairs = self.pairs
         if order.shape[0] and not 0 <= np.min(order) <= np.max(order) < self.problem.n_blocks:
-            raise IndexError("order has a block index out of range")
+            raise IndexError(
+                f"order has indices from {np.min(order)} to {np.max(order)}, expected 0 to "
+                f"{self.problem.n_blocks - 1}")
         parts = min(max(parts, 1), self.problem.n_labels)
         cdef double before, work = 0, searched = self.problem.n_labels // parts if search else 0
         cdef double of_node = OF_NODE + searched * self.stored_in_row()

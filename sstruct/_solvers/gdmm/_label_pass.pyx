@@ -5,7 +5,7 @@
 #     In the units of [Y16]: 1/2 |w|^2 plus linear terms, C_i = q_i / lam.
 # (b) A visit of a sample admits at most one label; then it repeats a few times: minimize over all admitted
 #     labels (which share no term, so that each minimum is a clip), minimize over each edge between them (4
-#     outcomes, majorised by 1 + 2 rho on the diagonal) and update the multipliers. If no label was
+#     outcomes, majorized by 1 + 2 rho on the diagonal) and update the multipliers. If no label was
 #     admitted, it finally searches for an edge that admits labels.
 # (c) The search for labels uses their scores, over all labels or one label group drawn per visit. A
 #     label that is not admitted has no messages, so that it enters if its score plus cost is positive.
@@ -116,7 +116,9 @@ cdef class LabelFactors:
         self.n_parts = n_parts
         self.factor = np.asarray(block_weight, dtype=np.float64) / lam
         if self.factor.shape[0] != self.n_blocks or not np.min(self.factor) > 0:
-            raise ValueError("block_weight must have a positive entry for each block")
+            raise ValueError(
+                f"expected {self.n_blocks} positive block weights, found {self.factor.shape[0]}, the "
+                f"smallest of them {np.min(block_weight)}")
         # One extra entry, so that an address exists even without edges.
         self.weights = aligned_zeros(problem.n_weights + 1)
         self.first = problem.decoder.first

@@ -21,8 +21,8 @@ NEW_LABELS = 10
 PASSES_BETWEEN = 10
 # Passes between searches visit the chains whose last gain was at least this share of the mean.
 LEAST_GAIN = 0.5
-# The penalty is compared with products of feature rows and with transitions, for which they are 1.
-# The penalty is not changed if the residuals are within a factor of BALANCED.
+# The penalty adds to the curvature of a factor, which is the squared norm of a row for a node and 1
+# for a transition. It is not changed if neither residual is more than BALANCED times the other.
 FIRST_RHO = 1.0
 BALANCED = 3.0
 RHO_CHANGE = 1.5

@@ -95,7 +95,7 @@ class Segment:
         return share * self.linear - share**2 * self.square / (2 * lam)
 
     def _end(self, eps):
-        """Return the smallest lambda at which P minus this is at most eps, given h > eps."""
+        """Return the smallest lambda at which P minus `_kept` is at most eps, given h > eps."""
         if self.square == 0:
             return 0.0
         size = (self.primal - self.hinge) / self.lam  # |w|^2 / 2

@@ -165,7 +165,9 @@ cdef class PerceptronState:
         cdef int32_t[::1] code = np.empty(self.problem.max_code_size, dtype=np.int32)
         cdef int32_t[::1] truth = np.empty(self.problem.max_code_size, dtype=np.int32)
         if n_visits and not 0 <= np.min(order) <= np.max(order) < self.problem.n_blocks:
-            raise IndexError(f"order has indices beyond the {self.problem.n_blocks} blocks")
+            raise IndexError(
+                f"order has indices from {np.min(order)} to {np.max(order)}, expected 0 to "
+                f"{self.problem.n_blocks - 1}")
         with nogil:
             for a in range(n_visits):
                 i = order[a]
