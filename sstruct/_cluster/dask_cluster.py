@@ -17,7 +17,7 @@ from sstruct._problems.custom.oracle_calls import Constraint, OracleCalls
 # Time limits in seconds: for the first worker; for a replacement of a lost worker, before the other
 # workers take its partitions; between checks whether a worker still exists; and for a message of
 # any size, after which calls without a result are checked.
-FIRST, REPLACEMENT, LOOK, TRANSFER = 60, 5, 1, 60
+FIRST, REPLACEMENT, CHECK, TRANSFER = 60, 5, 1, 60
 # Number of times that the worker of a partition may be lost in one round of calls.
 MOST_LOSSES = 5
 SUSPECT = "does the oracle end its process?"
@@ -101,18 +101,18 @@ class Losses:
         Waits for workers with increasing pauses.
         """
         lost = {address for address, _ in self.last.values()}
-        pause, end = LOOK / 10, time.monotonic() + REPLACEMENT
+        pause, end = CHECK / 10, time.monotonic() + REPLACEMENT
         while True:
             there = threads_there(client, self.suspect if lost else None)
             others = {address: n for address, n in there.items() if address not in lost}
             if others or time.monotonic() > end:
                 return others or there
             time.sleep(pause)
-            pause = min(2 * pause, LOOK)
+            pause = min(2 * pause, CHECK)
 
 
 class Round(NamedTuple):
-    """The question about some blocks: the version of w and further arguments.
+    """The arguments of a round of oracle calls: the version of w and further ones.
 
     known(block): hashes of the planes that the caller has.
     """
@@ -140,7 +140,7 @@ class WorkerGroup:
         """
         while self.actor is None:
             try:
-                self.actor = self.future.result(timeout=LOOK)
+                self.actor = self.future.result(timeout=CHECK)
             except TimeoutError:
                 if self.address not in client.nthreads():
                     raise WorkerLost from None
@@ -162,7 +162,7 @@ class WorkerGroup:
         later, is_idle, end = None, False, time.monotonic() + TRANSFER
         while call is not None and not self.lost:
             try:
-                return call.result(timeout=LOOK)
+                return call.result(timeout=CHECK)
             except TimeoutError:
                 if self.future.status != "finished":
                     break
@@ -184,7 +184,7 @@ class PlacedParts:
     """Base class that chooses workers for partitions.
 
     Subclasses have the attributes `client` and `losses`, and the method ``_load(part, n_threads)``,
-    the load of a worker by a partition.
+    which returns the load that a partition adds to a worker.
     """
 
     def _addresses(self, parts, groups):
@@ -348,13 +348,13 @@ class Cluster(PlacedParts):
             busy, end = {group.address for group in self.groups}, time.monotonic() + REPLACEMENT
             dead = {group.address for group in gone}
             while time.monotonic() < end and not set(self.client.nthreads()) - busy - dead:
-                time.sleep(LOOK / 10)
+                time.sleep(CHECK / 10)
             parts = [part for group in gone for part in group.parts]
             self._check_sources(parts)
             self._place(sorted(parts, key=lambda part: part.number))
 
     def _send(self, asking, blocks):
-        """Send a question to the workers of some blocks; return groups, their blocks and calls."""
+        """Start calls for some blocks on their workers; return groups, their blocks and calls."""
         part_of = {part.number: group for group in self.groups for part in group.parts}
         of_group = {}
         places = np.searchsorted(self.starts, blocks, side="right") - 1

@@ -173,7 +173,7 @@ def choose(parts, lengths, weights):
 
 
 def futures(client, values, name, rows):
-    """Return partitions as a list of futures, in the forms that `parts_there` accepts."""
+    """Convert the partitions passed by the user to a list of futures."""
     from distributed import Future
 
     if hasattr(values, "rechunk") and values.ndim == 2:  # chunks must have whole rows

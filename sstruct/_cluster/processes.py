@@ -41,7 +41,7 @@ class Workers:
     """Oracle calls through joblib, with the backend that is active when this is created.
 
     Threads use the data directly; processes read them once from a file, with arrays as memory maps,
-    and keep them for the last few tokens. Each call sends w and the numbers of the samples, and
+    and keep them for the last few tokens. Each call sends w and the indices of the samples, and
     returns planes.
 
     Parameters
@@ -113,12 +113,12 @@ class Processes:
         """Return the answers for the blocks of all tasks, as `Workers.ask_all`."""
         # Bytes, because joblib sends large arrays through files.
         given = w.tobytes(), loss_weight
-        questions = [partial(_ask, *self.data, blocks, *given) for blocks in tasks]
+        calls = [partial(_ask, *self.data, blocks, *given) for blocks in tasks]
         try:
-            self._submit(questions)
+            self._submit(calls)
         except RuntimeError:  # processes have died or have been shut down
             self.renew()
-            self._submit(questions)
+            self._submit(calls)
         try:
             remaining = GracePeriod.remaining()
             if remaining is not None and wait(self.pending, remaining).not_done:
@@ -127,11 +127,11 @@ class Processes:
         finally:
             self.cancel()
 
-    def _submit(self, questions):
+    def _submit(self, calls):
         self.cancel()  # left over from an interruption
         self.pending = []
-        for question in questions:
-            self.pending.append(self.submit(question))
+        for call in calls:
+            self.pending.append(self.submit(call))
 
     def cancel(self):
         """Cancel the tasks that no worker has started."""
@@ -161,7 +161,7 @@ def for_searches(calls, n_jobs):
     """Return calls that can be asked by as many threads as there are workers, if possible.
 
     With threads, these threads make the calls themselves; with joblib's loky processes, each thread
-    waits for one. With other backends, calls are made by one thread.
+    waits for one process. With other backends, calls are made by one thread.
     """
     backend, _ = get_active_backend()
     if getattr(backend, "supports_sharedmem", False):

@@ -14,7 +14,7 @@ def is_function(transitions):
 
 
 def check_transitions(transitions):
-    """Raise TypeError or ValueError if groups of transitions are invalid for any labels."""
+    """Raise TypeError or ValueError if groups of transitions are invalid for all label sets."""
     if is_function(transitions):
         return
     if isinstance(transitions, str) or not is_sized(transitions):

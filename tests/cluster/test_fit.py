@@ -278,7 +278,7 @@ class Unreadable:
 
 
 def test_a_worker_that_cannot_unpickle_a_call_is_lost(client, monkeypatch):
-    monkeypatch.setattr(dask_cluster, "LOOK", 0.05)
+    monkeypatch.setattr(dask_cluster, "CHECK", 0.05)
     monkeypatch.setattr(dask_cluster, "TRANSFER", 0.3)
     address = min(client.nthreads())
     future = client.submit(Sleeper, actor=True, workers=[address], pure=False)
