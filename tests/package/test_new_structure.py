@@ -148,7 +148,7 @@ def test_general_tests_pass(example, tmp_path, rng):
         test_fits.test_fits_are_resumed_from_any_pass(example, {}, tmp_path, patch)
     for restored in (test_states.from_pickle, test_states.from_skops):
         test_states.test_models_are_restored(example, {}, restored)
-    test_states.test_predictions_need_no_parameters_of_the_fit(example, {})
+    test_states.test_predictions_do_not_depend_on_parameters_of_the_fit(example, {})
     test_states.test_damaged_states_raise_or_are_harmless(example)
 
 

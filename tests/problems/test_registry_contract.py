@@ -16,15 +16,8 @@ from sstruct._testing import _problem_access as access
 from tests.registry import TRAINED
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-# Not strict, since the values were equal in one of many runs, after other tests in the process.
-FORKS_DIFFER = pytest.mark.xfail(strict=False, reason="a fork of coupled tiles has other values")
 VARIANTS = [
-    pytest.param(
-        example,
-        parameters,
-        id=f"{name}-{parameters}",
-        marks=[FORKS_DIFFER] if name == "grid" and "solver" in parameters else [],
-    )
+    pytest.param(example, parameters, id=f"{name}-{parameters}")
     for name, example in TRAINED.items()
     for parameters in example.variants()
 ]

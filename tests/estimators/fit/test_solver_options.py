@@ -32,7 +32,7 @@ from sstruct.solvers import (
 )
 from tests.estimators.custom.choices import Choice, make_choices
 from tests.estimators.same_bits import assert_same_bits
-from tests.solvers.test_distributed_fit import Parted
+from tests.solvers.test_distributed_fit import Partitioned
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -430,7 +430,7 @@ def test_options_reach_paths_searches_and_latent_fits(data):
 
 
 def test_options_apply_to_partitions(rng):
-    parted = Parted(rng, 2, "free")
+    parted = Partitioned(rng, 2, "free")
     limits = {"tol": 0.0, "max_iter": 4, "certificate_every": 100}
     free, bounded = (
         DistributedFit(parted.setup(constants=constants, **limits))
