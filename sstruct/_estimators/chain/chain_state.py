@@ -2,7 +2,13 @@
 
 import numpy as np
 
-from sstruct._estimators.core.common_state import CERTIFICATE, LABELING_STATE, is_scored, sizes_of
+from sstruct._estimators.core.common_state import (
+    CERTIFICATE,
+    FORM,
+    LABELING_STATE,
+    is_scored,
+    sizes_of,
+)
 from sstruct._estimators.core.fitted_state import Array, Each, Flag, Labels, Number
 from sstruct._problems.chain.chain_arguments import chain_layout, number_of_groups
 
@@ -24,6 +30,7 @@ def layout_of_chains(state):
 
 CHAIN_STATE = LABELING_STATE.extended(
     {
+        "_form": FORM,
         "_boundaries": Flag(),
         "_transitions": Flag(),
         "_masks": Each(of=MASKS),

@@ -26,7 +26,7 @@ INTEGER = np.iinfo(np.int64).max
 WARM = {
     "fingerprint": Text(),
     # Missing in pickles of versions that did not support added samples; see `check_continues`.
-    "n_samples": Number(whole=True, least=1, most=INTEGER, optional=True),
+    "n_samples": Number(whole=True, least=1, most=INTEGER),
     "lam": Number(positive=True),
     "block_weight": Array(dtype=np.float64, shape=("blocks",), least=0),
     "size": Array(dtype=np.int64, shape=("blocks",), least=1),
@@ -135,14 +135,15 @@ def columns_agree(state):
         raise Unexpected("_class_scores", f"up to column {columns.max()}", expected)
 
 
+# The form of X, which determines the form of predictions, if it may contain sequences.
+FORM = Text(choices=("ragged", "stacked", "rows"))
+
 LABELING_STATE = BASE_STATE.extended(
     {
         "classes_": Labels(size="K"),
         "n_features_in_": Number(whole=True, least=1, size="F"),
         "feature_names_in_": Labels(size="F", strings=True, optional=True),
         "_bias": Flag(),
-        # The type of X, which determines the type of predictions; missing in older pickles.
-        "_form": Text(choices=("ragged", "stacked", "rows"), optional=True),
         # The column of X with the scores of each label; only if `class_scores` was set.
         "_class_scores": Array(dtype=np.int64, shape=("K",), least=0, optional=True),
     },

@@ -102,11 +102,6 @@ def check_continues(warm, data, classes, known, has_parameter):
         If they differ; the message describes the difference.
     """
     prefix = "warm_start continues from the last fit"
-    if "n_samples" not in warm:  # pickled by a version that did not support added samples
-        raise ValueError(
-            f"{prefix}, but the saved state comes from an earlier version of sstruct and cannot "
-            "be resumed. Clone the estimator, or set warm_start=False."
-        )
     if classes is not None:
         found = _differing(classes, known)
         if found:

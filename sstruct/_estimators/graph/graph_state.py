@@ -2,7 +2,13 @@
 
 import numpy as np
 
-from sstruct._estimators.core.common_state import CERTIFICATE, LABELING_STATE, is_scored, sizes_of
+from sstruct._estimators.core.common_state import (
+    CERTIFICATE,
+    FORM,
+    LABELING_STATE,
+    is_scored,
+    sizes_of,
+)
 from sstruct._estimators.core.fitted_state import (
     DictOf,
     Flag,
@@ -66,6 +72,7 @@ def layout_of_graphs(state):
 
 GRAPH_STATE = LABELING_STATE.extended(
     {
+        "_form": FORM,
         "_model": DictOf(of=MODEL),
         "_keeps_planes": Flag(),
     },

@@ -1,7 +1,5 @@
 """Warm starts with more samples reach the same optimum in fewer passes; errors for other data."""
 
-import pickle
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -214,16 +212,6 @@ def test_added_samples_do_not_change_the_first_ones(lengths, seed, storage, data
             changed[i][place] = (changed[i][place] + 1) % 3
             other = data_of(model, samples, changed)
             assert (other.fingerprint(n) == of_first.fingerprint()) == same
-
-
-def test_error_for_state_of_earlier_version():
-    X, y = make_sequences(n_samples=4, random_state=0)
-    model = ChainSSVM(lam=0.1, warm_start=True, random_state=0).fit(X, y)
-    del model._warm_state["n_samples"]
-    older = pickle.loads(pickle.dumps(model))
-    with pytest.raises(ValueError, match="comes from an earlier version of sstruct"):
-        older.fit(X, y)
-    assert older.set_params(warm_start=False).fit(X, y).converged_
 
 
 def test_labels_of_any_type():

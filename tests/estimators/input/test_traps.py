@@ -69,7 +69,7 @@ def test_every_kind_of_sequences_is_remembered(chains, pack):
             known.predict(data[0])
 
 
-def test_rows_are_predicted_by_models_of_rows_and_of_older_versions(chains):
+def test_rows_are_predicted_by_models_of_rows(chains):
     X, y = chains
     rows, labels = np.concatenate(X), np.concatenate(y)
     model = ChainSSVM(lam=0.1, random_state=0).fit(rows, labels)
@@ -78,9 +78,6 @@ def test_rows_are_predicted_by_models_of_rows_and_of_older_versions(chains):
     model.fit(X, y)  # now a model of sequences
     with pytest.raises(ValueError, match="one sequence"):
         model.predict(X[0])
-    del model.__dict__["_form"]
-    old = pickle.loads(pickle.dumps(model))
-    assert old.predict(X[0]).shape == (4,)
 
 
 def test_error_for_one_image_or_graph(rng):
