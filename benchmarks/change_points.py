@@ -135,7 +135,7 @@ def measure(kind, seed, calls_ruptures):
         "chosen": evaluate_chosen(kind, train, test, False, calls_ruptures),
         "BIC": evaluate_bic(kind, test, calls_ruptures),
     }
-    if kind != "variance":  # for which scaling does not change the result
+    if kind != "variance":  # scaling does not change its result
         results["chosen, scaled"] = evaluate_chosen(kind, train, test, True, calls_ruptures)
     return results
 

@@ -17,12 +17,12 @@ def add_output(parser):
 
 
 def add_load(parser):
-    """Add the option --load, other load of the machine."""
+    """Add the option --load, the load of the machine by other processes."""
     parser.add_argument("--load", choices=["quiet", "busy", "not recorded"], default="not recorded")
 
 
 def write(report, folder, name):
-    """Write JSON into a folder, which is created if missing; return the path of the file."""
+    """Write a report as JSON into a folder, created if missing; return the path of the file."""
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{name}.json"
     target.write_text(json.dumps(report, indent=1))
