@@ -26,12 +26,12 @@ def fill(app, name, source):
         source[0] = ":orphan:\n\n" + to_rst(SOURCE.read_text())
 
 
-def note(app, env, added, changed, removed):
-    """Rebuild the page in every build, since Sphinx does not track CHANGELOG.md."""
+def outdated_pages(app, env, added, changed, removed):
+    """Return the page in every build, since Sphinx does not track CHANGELOG.md."""
     return ["changelog"]
 
 
 def setup(app):
     app.connect("source-read", fill)
-    app.connect("env-get-outdated", note)
+    app.connect("env-get-outdated", outdated_pages)
     return {"parallel_read_safe": True}
