@@ -281,7 +281,7 @@ class Cluster(PlacedParts):
             for address, some in by_address.items():
                 try:
                     new.append(self._group(some, address))
-                except Exception:  # of scattering
+                except Exception:  # scattering failed
                     self._check_sources(some)
                     if address in self.client.nthreads():
                         raise
@@ -428,7 +428,7 @@ class Cluster(PlacedParts):
             try:
                 succeeded, _, error = group.result(call)
             except WorkerLost:
-                group.lost = True  # with its samples
+                group.lost = True  # the worker's samples are lost, too
                 continue
             if not succeeded:
                 raise error

@@ -28,7 +28,7 @@ class Partition:
     Attributes
     ----------
     start : int
-        Number of its first block.
+        Index of its first block.
     n_samples : int
         Number of its samples, known after `choose`.
     chosen, rows : list of int
@@ -83,7 +83,7 @@ def lists_of(X, y, number):
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
-def parts_there(client, X, y, take=lists_of, rows=False):
+def existing_partitions(client, X, y, take=lists_of, rows=False):
     """Return existing partitions and their lengths.
 
     Parameters
@@ -107,9 +107,7 @@ def parts_there(client, X, y, take=lists_of, rows=False):
     X = futures(client, X, "X", rows)
     y = None if y is None else futures(client, y, "y", rows)
     if y is not None and len(X) != len(y):
-        raise ValueError(
-            f"X has {len(X)} partitions and y has {len(y)}, expected one of y for each of X"
-        )
+        raise ValueError(f"X has {len(X)} partitions and y has {len(y)}, expected equal numbers")
     sources = [
         client.submit(take, X[k], None if y is None else y[k], k, pure=False) for k in range(len(X))
     ]
@@ -180,10 +178,10 @@ def futures(client, values, name, rows):
         values = values.rechunk({1: -1})
     if hasattr(values, "to_delayed"):
         values = values.to_delayed()
-        if rows and isinstance(values, np.ndarray):  # of the chunks of an array
+        if rows and isinstance(values, np.ndarray):  # Dask arrays return an array of chunks
             values = values.ravel().tolist()
     if not isinstance(values, list | tuple):
-        kind = "an array or a frame of Dask" if rows else "a dask.bag"
+        kind = "a Dask array, a Dask DataFrame" if rows else "a dask.bag"
         raise TypeError(
             f"{name} must be {kind} or a list of delayed objects or futures, found "
             f"{type(values).__name__}"
@@ -191,8 +189,8 @@ def futures(client, values, name, rows):
     for k, value in enumerate(values):
         if not isinstance(value, Future) and not hasattr(value, "dask"):
             raise TypeError(
-                f"{name}[{k}] must be a partition, a delayed object or a future, since X is in "
-                f"partitions; found {type(value).__name__}"
+                f"{name}[{k}] must be a partition (a delayed object or a future), because X "
+                f"consists of partitions; found {type(value).__name__}"
             )
     # In one call, so that common inputs of several partitions are computed once.
     computed = iter(client.compute([v for v in values if not isinstance(v, Future)]))

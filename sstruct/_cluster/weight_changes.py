@@ -7,7 +7,7 @@ from sstruct._problems.custom.oracle_calls import frozen
 
 
 class WeightChanges:
-    """The sender: versions of w, and for each weight the version in which it changed last.
+    """The weights of a sender, with the version in which each weight last changed.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class WeightChanges:
 
 
 class ReceivedWeights:
-    """The receiver.
+    """The weights of a receiver, updated by the changes that a `WeightChanges` returns.
 
     Parameters
     ----------

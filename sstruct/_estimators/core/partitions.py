@@ -13,10 +13,10 @@ from sstruct._checks.compressed import stacked
 from sstruct._cluster.partition import (
     check_length,
     choose,
+    existing_partitions,
     futures,
     gathered,
     lists_of,
-    parts_there,
     rows_of,
 )
 from sstruct._compat import num_samples
@@ -141,7 +141,7 @@ class Partitions:
 
     def _parts(self, client):
         take = _rows_taken if self.rows else _taken
-        return parts_there(client, self.X, self.y, take, self.rows)
+        return existing_partitions(client, self.X, self.y, take, self.rows)
 
 
 def _client():

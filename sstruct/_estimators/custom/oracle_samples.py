@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sstruct._cluster.dask_cluster import Cluster, ClusterCalls
-from sstruct._cluster.partition import PARTS, choose, parts_there, sent_parts
+from sstruct._cluster.partition import PARTS, choose, existing_partitions, sent_parts
 from sstruct._cluster.processes import Workers, for_searches
 from sstruct._input.threads import active_client, in_task, n_workers
 from sstruct._problems.custom.oracle_calls import OracleCalls, samples_of
@@ -82,7 +82,7 @@ class OraclePartitions:
             from distributed import default_client
 
             self.client = default_client()
-        self.parts, self.lengths = parts_there(self.client, X, y)
+        self.parts, self.lengths = existing_partitions(self.client, X, y)
         if len(self) == 0:
             raise ValueError("X has 0 samples, expected at least 1")
 
