@@ -108,7 +108,8 @@ class Spans:
         self.place = np.array([PLACES.index(letter) for letter, _ in parts])
         opens = np.where((self.place == 1) | (self.place == 2), kind, -2)  # B, I
         continues = np.where((self.place == 2) | (self.place == 3), kind, -3)  # I, E
-        joined = np.zeros(len(codes) + 1, dtype=bool)  # with the label before
+        # Whether a label continues the span of the label before it.
+        joined = np.zeros(len(codes) + 1, dtype=bool)
         joined[1:-1] = opens[codes[:-1]] == continues[codes[1:]]
         joined[offsets] = False
         inside = (self.place > 0)[codes]

@@ -40,7 +40,7 @@ def object_array(items):
 
 
 def is_hashable(value):
-    """Return True if a value can be a label; arrays, tensors and containers cannot.
+    """Return True if a value can be a label: it must be hashable and not a tensor.
 
     The hash of a tensor does not depend on its values.
     """
@@ -88,7 +88,10 @@ def is_one_label(item):
 
 
 def masked_as_none(items):
-    """Return a masked array as lists with None for masked entries, other objects unchanged."""
+    """Return a masked array as lists with None for masked entries, or its data if it has none.
+
+    Other objects are returned unchanged.
+    """
     if not isinstance(items, np.ma.MaskedArray):
         return items
     return items.tolist() if np.ma.is_masked(items) else items.data
@@ -145,7 +148,7 @@ def label_array(labels, place=None):
         return np.array([*labels], dtype=np.str_)
     if types and all(issubclass(t, numbers.Real | np.bool_) for t in types):
         array = np.array([*labels])
-        if array.dtype != object:  # object for large integers and fractions
+        if array.dtype != object:  # object for large integers and for Fraction
             return label_array(array, place)
     if not types <= EQUAL_TO_THEMSELVES:
         try:  # hash only, since comparing sparse matrices would read them
@@ -175,10 +178,10 @@ def as_labels(labels, ignore_label=None, place=None, advice=IGNORE):
     Raises
     ------
     ValueError
-        If a label is missing, infinite, or a fraction.
+        If a label is missing and `ignore_label` is None, or if it is infinite or not an integer.
     """
     if type(labels) is np.ndarray and labels.ndim == 1 and labels.dtype.kind in "iubUS":
-        return labels  # none can be missing, infinite or a fraction
+        return labels  # these are neither missing nor continuous
     labels = label_array(labels, place)
     missing = _missing(labels)
     if missing is not None:
@@ -371,9 +374,9 @@ def check_padding(structure, y, labels, nodes):
         return
     i, *place = np.argwhere(padded & ~padded.all(axis=tuple(range(1, y.ndim)), keepdims=True))[0]
     raise ValueError(
-        f"y[{i}] ends in {PADDING} from {_name(place)} on, and {PADDING} occurs only at the ends "
-        f"in y, like padding, which would be learned as a label. Set ignore_label={PADDING}; "
-        f"if {PADDING} is a label, pass classes={np.unique(y).tolist()}"
+        f"y[{i}] ends in {PADDING} from {_name(place)} on. Since {PADDING} occurs only at the ends "
+        "of samples, it is probably padding, but would be learned as a label. Set "
+        f"ignore_label={PADDING}; if {PADDING} is a label, pass classes={np.unique(y).tolist()}"
     )
 
 

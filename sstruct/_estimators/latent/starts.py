@@ -61,7 +61,7 @@ def labels_by(model, X, y, sample_weight, known):
     Raises
     ------
     ValueError, TypeError
-        If its nodes, parts, labels or hidden labels differ from `known`.
+        If the nodes, parts, labels or hidden labels of `model` differ from `known`.
     """
     while isinstance(model, Pipeline):
         before, model = model[:-1], model.steps[-1][1]
@@ -71,14 +71,15 @@ def labels_by(model, X, y, sample_weight, known):
     alike = (own.classes is None) == (known.classes is None)
     if not alike or own.codes.shape != known.codes.shape:
         raise ValueError(
-            f"{type(model).__name__} has labels of shape {own.codes.shape}, expected labels of the "
-            f"same nodes, parts or sets as in estimator, of shape {known.codes.shape}"
+            f"{type(model).__name__} has labels of shape {own.codes.shape}, but the labels of the "
+            f"parameter estimator have shape {known.codes.shape}; both must have the same nodes, "
+            "parts or sets"
         )
     if known.classes is not None and ((own.codes < 0) != (known.codes < 0)).any():
         counts = [int((codes < 0).sum()) for codes in (own.codes, known.codes)]
         raise ValueError(
-            f"{type(model).__name__} has {counts[0]} hidden labels and estimator has {counts[1]}, "
-            "expected the same hidden labels; use the same ignore_label"
+            f"{type(model).__name__} has {counts[0]} hidden labels and the parameter estimator has "
+            f"{counts[1]}, but both must have the same ones; use the same ignore_label"
         )
     codes = model._first_labels(X, y, sample_weight, own)
     if known.classes is not None:
@@ -93,7 +94,10 @@ def labels_by(model, X, y, sample_weight, known):
 
 
 def first_states(known, labels, n_states, random):
-    """Return states of all nodes, by k-means on the features of the nodes of each label.
+    """Return states of all nodes, by k-means on the features of the trained nodes of each label.
+
+    The other nodes get state 0 of their label. If a label has at most S trained nodes, each of them
+    gets its own state.
 
     Parameters
     ----------
