@@ -1,4 +1,4 @@
-/* Counters shared by threads, and waiting for a change.
+/* Counters shared by threads, and pauses for loops that wait until a counter changes.
  *
  * Design: oracle calls may take microseconds. The threads of a pool therefore take tickets, the numbers
  * of the tasks of a run, from a counter, and spin until the next run; threads that wait longer yield

@@ -1,6 +1,6 @@
 # Design:
 # (a) Enumerates all half-integral labelings of few labels, which include the vertices of the relaxation,
-#     for tests. If both labels of an edge are halves, its score determines the outcome.
+#     for tests. If both labels of an edge are 1/2, its score determines the outcome.
 """The best half-integral labeling, by enumeration."""
 
 from libc.math cimport INFINITY

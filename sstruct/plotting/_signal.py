@@ -19,7 +19,7 @@ from sstruct.segmentation import SegmentSSVM
 
 from ._matplotlib import import_pyplot
 
-_HEIGHT, _DISTANCE = 0.07, 0.09  # of strips, in heights of the axes
+_HEIGHT, _DISTANCE = 0.07, 0.09  # height and distance of strips, relative to the axes
 
 
 @dataclass(eq=False, repr=False)

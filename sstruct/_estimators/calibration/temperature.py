@@ -9,7 +9,7 @@ from scipy.optimize import brentq, minimize_scalar
 # enclose the minimum. Without a finite minimum, the search ends at one of these limits.
 LARGEST = 60  # limit on |t|
 PERFECT = 0.01  # total loss below which every sample is predicted without an error
-TOLERANCE = 1e-6  # of t, the relative error of the temperature
+TOLERANCE = 1e-6  # error of t, which is the relative error of the temperature
 LEAST_GAIN = 1e-9  # smallest relative decrease of the loss by informative scores
 
 

@@ -156,7 +156,7 @@ class GapMonitor(Callback):
         if stop_at is not None:
             check_number("stop_at", stop_at, least=0)
         self.stop_at = stop_at
-        self._fits = []  # of lists of rows
+        self._fits = []  # a list of rows for each fit
         self._open = {}  # id of an estimator that is being fitted: the rows of its fit
 
     def setup(self, estimator: Any, context: Any) -> None:

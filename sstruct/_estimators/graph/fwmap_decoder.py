@@ -17,11 +17,11 @@ from sstruct.inference._model.tree_cover import tree_cover
 
 # Relative gap, as a fraction of 1 + abs(cost), at which a decoding stops.
 TOLERANCE = 1e-6
-# With larger sums and multipliers, rounding errors could make a bound invalid. The multipliers in a
-# file must sum to zero over the copies of a label, up to this fraction of the largest one.
+# Multipliers in a file must sum to zero over the copies of a label, up to this fraction of the
+# largest one, since bounds are invalid otherwise.
 SUMS_TO_ZERO = 1e-12
 # Multipliers of the last decoding are used only if none exceeds this multiple of the sum of the
-# magnitudes of all costs.
+# magnitudes of all costs. With larger ones, rounding errors could make a bound invalid.
 LARGEST = 100.0
 
 
@@ -33,8 +33,8 @@ class TreeSearch:
     seed : int
         Seed of the order of trees.
     max_iter : int
-        Maximum number of iterations of a decoding, and of sweeps of the message passing that
-        precedes it unless it starts from the multipliers of the last decoding.
+        Maximum number of iterations of a decoding. If it does not start from the multipliers of
+        the last one, also the maximum number of sweeps of message passing before the iterations.
     keeps : bool, default=True
         Keep multipliers and trees of each graph. If False, each decoding starts from scratch.
 
@@ -123,10 +123,10 @@ class TreeSearch:
         self.covers, self.multipliers = covers, multipliers
 
     def _first(self, block, problem, record):
-        """Return initial multipliers, and CONVERGED if no iteration is required.
+        """Return initial multipliers, and the status of message passing, or None if it is not run.
 
-        These are the multipliers of the last decoding, unless costs have changed so much that 0 is
-        better, and otherwise the result of message passing.
+        These are the multipliers of the last decoding if they are not too large for the costs and
+        have a better bound than 0, and the result of message passing otherwise.
         """
         last = self.multipliers.get(block)
         if last is not None and np.abs(last).max() > LARGEST * _magnitude(problem.model):

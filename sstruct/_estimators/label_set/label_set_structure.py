@@ -303,7 +303,7 @@ class LabelSetStructure(ClassStructure):
         reject_label_lists(y)
         rows = self.pack(X)
         weights = check_weights(sample_weight, len(rows))
-        if not is_indicator(y):  # with one label per row, nothing is hidden
+        if not is_indicator(y):  # if each row has one label, no label is hidden
             return KnownLabels(np.zeros(len(rows), np.int32), weights > 0)
         known = known_indicator(y, len(rows))
         if is_hierarchy(self.edges) and np.shape(self.edges) == known.shape[1:]:

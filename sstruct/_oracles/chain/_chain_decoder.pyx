@@ -76,7 +76,7 @@ cdef class ChainDecoder(Storage):
         """Write the labels of the best path; return its score."""
         cdef Py_ssize_t L = rows.n_rows, KP = self.terms.KP, s, l, last, first
         cdef Py_ssize_t n_stretches = (L + size - 1) // size
-        cdef Py_ssize_t room = min(size, L) + 1   # with the position before a stretch
+        cdef Py_ssize_t room = min(size, L) + 1   # a stretch and the position before it
         cdef int32_t k
         cdef double value
         self.grow(<void**> &self.theta, room * KP, sizeof(double))

@@ -57,7 +57,7 @@ def rooted(edges, n_labels):
 
 
 cdef class LabelForest(LabelDecoder):
-    """Decodes label sets of a forest or a hierarchy; exact, O(K).
+    """Exact decoder of label sets of a forest or a hierarchy; O(K), or O(K^2) for products.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ cdef class LabelForest(LabelDecoder):
     edges : array-like of int of shape (E, 2), optional
         Edges without cycles.
     parents : array-like of int of shape (K,), optional
-        For a hierarchy, the parent of each label, -1 at roots. Excludes edges.
+        For a hierarchy, the parent of each label, -1 at roots. Not supported with edges.
 
     Raises
     ------
@@ -148,7 +148,10 @@ cdef class LabelForest(LabelDecoder):
 
     cdef int marginals(
             self, const double* theta, const double* pair, double* out) except -1 nogil:
-        """Make two sweeps; downward messages contain the best scores outside a subtree. O(K)."""
+        """Write, for each label, the best score with the label on minus that with the label off. O(K).
+
+        Makes two sweeps; downward messages contain the best scores outside a subtree.
+        """
         cdef Py_ssize_t i, k, p, K = self.n_labels
         cdef double score, of_off, of_on
         cdef double* off = &self.best[0, 0]

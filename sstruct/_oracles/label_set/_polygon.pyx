@@ -207,7 +207,7 @@ cdef class RelaxedPolygon:
         if side * r_end < 0:
             answer.found = False
             return 0
-        answer.bound = INFINITY       # of h on the ray, during the search
+        answer.bound = INFINITY       # upper bound on h along the ray, during the search
         answer.exact = False
         for _step in range(MOST_STEPS):
             tau = (self.start.h - self.end.h) / (r_end - r_start)

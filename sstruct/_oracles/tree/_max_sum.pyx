@@ -1,5 +1,5 @@
 # Design:
-# (a) Max-sum on rooted forests whose nodes have individual label sets: messages are passed up in the
+# (a) Max-sum on rooted forests whose nodes may have different labels: messages are passed up in the
 #     reverse of an order with parents first, then labels are determined from the roots down.
 # (b) A node's scores become its belief: the best score of the tree below it, by label. The caller of
 #     `tree_labels` computes the messages of edges: from a table here, or by a distance transform for
@@ -214,7 +214,7 @@ def tree_max_sum(node_scores, parents, edge_scores):
 
     Examples
     --------
-    A star: node 0 is the parent of nodes 1 and 2, which have different label sets.
+    A star: node 0 is the parent of nodes 1 and 2, which have different numbers of labels.
 
     >>> from sstruct.inference import tree_max_sum
     >>> labels, value = tree_max_sum(

@@ -1,5 +1,5 @@
 # Design:
-# (a) The equivalent of _error_table.pyx for rooted forests whose nodes have individual label sets. An
+# (a) The equivalent of _error_table.pyx for rooted forests whose nodes may have different labels. An
 #     error is a label that differs from the true label of its node.
 # (b) B_v(d, s): best score of the tree below v with label s at v and d errors. Children are merged
 #     one at a time: B_v(d, s) <- max_e B_v(d - e, s) + m_c(e, s), where m_c is the child's message, a

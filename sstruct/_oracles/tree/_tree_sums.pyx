@@ -1,11 +1,13 @@
 # Design:
-# (a) The distribution p(y) = exp(scale * score(y)) / Z of the labelings of a rooted forest whose nodes have
-#     individual label sets, in the flat arrays of _max_sum.pyx: log Z, marginals and samples.
-# (b) Beliefs are logarithms of sums, passed up from the leaves. The maximum of each message is moved to
-#     log Z. So sums do not underflow, whatever the scores, and errors do not grow with the depth.
+# (a) The distribution p(y) = exp(scale * score(y)) / Z of the labelings of a rooted forest whose nodes may
+#     have different labels, in the flat arrays of _max_sum.pyx: log Z, marginals and samples.
+# (b) Beliefs are logarithms of sums, passed up from the leaves. The maximum of each message is
+#     subtracted from it and added to log Z. Sums therefore do not underflow, whatever the scores, and
+#     errors do not grow with the depth.
 # (c) The way down only needs p(label of a node | label of its parent), which are the normalized terms of the
 #     message's sum. Marginals are sums of products of probabilities; no message is divided out.
-# (d) Subclasses define the scores of an edge by rows: those of all labels of a node for one of its parent.
+# (d) Subclasses define the scores of an edge by rows, which contain the scores of all labels of a node for
+#     one label of its parent.
 """Sum-product on trees and forests: partition function, marginals and samples."""
 
 from libc.math cimport INFINITY, exp, log
@@ -81,7 +83,7 @@ cdef class TreeSums(Storage):
 
     cdef double message(
             self, Py_ssize_t v, const double* above, Py_ssize_t n, double* out) noexcept nogil:
-        """out[j] = log of the sum over the tree of v if its parent has label j; return the maximum.
+        """out[j] = log of the sum over the subtree of v if its parent has label j; return the maximum.
 
         above : n, the belief of the parent, -inf for labels that are forbidden and can be left out
         """
@@ -159,7 +161,7 @@ cdef class TreeSums(Storage):
                 continue
             above = out + self.start[p]
             self.divide(v, above, self.start[p + 1] - self.start[p], mine)
-            # Rounding errors of the sum do not accumulate along a path.
+            # Normalize, so that rounding errors do not accumulate along a path.
             sum_of_all = 0
             for s in range(n):
                 sum_of_all += mine[s]

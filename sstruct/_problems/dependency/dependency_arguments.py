@@ -69,7 +69,7 @@ class Arcs:
     n_tokens: np.ndarray
 
     def checked(self, n_rows):
-        """Return validated contiguous arrays, and the first arc of each token as a fifth one."""
+        """Return validated contiguous arrays, followed by the first arc of each token."""
         start, n_tokens = (contiguous(each, np.int64) for each in (self.start, self.n_tokens))
         head, dependent = (contiguous(each, np.int32) for each in (self.head, self.dependent))
         n = len(n_tokens)

@@ -347,7 +347,7 @@ cdef class MultilabelProblem(BlockProblem):
             # The outcome (1, 1) does not occur if a label is off in all labelings.
             if not full and not occurs[u]:
                 continue
-            # If both labels are halves, labelings may differ only in the edge.
+            # If both labels are 1/2, labelings may differ only in the edge.
             is_half = self.decoder.relaxed and code[u] == 1
             for e in range(self.decoder.first[u], self.decoder.first[u + 1]):
                 v = edge[2 * e + 1]

@@ -104,7 +104,7 @@ class ChangePointModel:
         squares, out = signals.sums[ends, :, 1], np.zeros(len(ends))
         for kind in self.kinds:
             if COSTS[kind] in ("mean", "trend"):
-                out += squares.sum(axis=1)  # of the whole signal, which is the largest
+                out += squares.sum(axis=1)  # the cost of the whole signal is the largest
                 continue
             # A variance is at least the floor and at most the sum of squares.
             logs = np.log(signals.floor), np.log(np.maximum(squares, signals.floor))

@@ -6,7 +6,7 @@ import numpy as np
 
 from sstruct._problems.core.kept_arrays import kept_array
 
-COLUMN = "validation_score"  # of the history
+COLUMN = "validation_score"  # column of the history
 
 
 class BestWeights:

@@ -9,12 +9,13 @@ from sstruct._solvers.core.solver import Setup
 from sstruct._solvers.frank_wolfe.block_coordinate import EACH_ONCE
 from sstruct._solvers.rounds.partition_fit import PartitionFit
 
-# A partition multiplies its own changes by half the number of partitions plus this. With less than
-# half, adding similar moves no longer raises the dual: OCR letters in 4 partitions take 1.79, 1.71,
-# 1.51 and 1.55 times the work of a single process with 1.6, 2, 2.3 and 2.5. With 0.2, 0.3 and 0.5,
-# the work in 2 partitions is 1.19, 1.19 and 1.25 there; 1.30, 1.24 and 1.28 for 20,000 generated
-# sequences; 1.06, 1.07 and 1.24 for 60,000; 2.11, 2.16 and 2.21 for CoNLL-2000. In 4 to 16
-# partitions, 0.3 and 0.5 differ by at most a tenth, and 0.2 is sometimes too close to half.
+# A partition multiplies its own changes by a factor: half the number of partitions plus this. With
+# a smaller factor than half, adding similar moves no longer raises the dual: OCR letters in 4
+# partitions take 1.79, 1.71, 1.51 and 1.55 times the work of a single process with the factors 1.6,
+# 2, 2.3 and 2.5. If 0.2, 0.3 and 0.5 are added to half, the work in 2 partitions is 1.19, 1.19 and
+# 1.25 there; 1.30, 1.24 and 1.28 for 20,000 generated sequences; 1.06, 1.07 and 1.24 for 60,000;
+# 2.11, 2.16 and 2.21 for CoNLL-2000. In 4 to 16 partitions, 0.3 and 0.5 differ by at most a tenth,
+# and 0.2 is sometimes too close to half.
 BEYOND_HALF = 0.3
 
 
@@ -29,7 +30,7 @@ class LocalPartitions:
     Attributes
     ----------
     sent, received, copied : int
-        Bytes of arrays and numbers so far that a cluster would transfer.
+        Bytes of arrays and numbers that a cluster would have transferred so far.
     """
 
     def __init__(self, problems):
@@ -44,7 +45,8 @@ class LocalPartitions:
         """Create the dual states of the partitions.
 
         setups : list of (float, Options, ndarray or None, float, dict or None)
-            lam, options, bounds, caution, and the state of an earlier fit, for each partition.
+            lam, options, bounds, caution (see `PartitionFit`), and the state of an earlier fit, for
+            each partition.
         """
         self.parts = [
             part_of(problem, weight, *setup)
@@ -59,7 +61,11 @@ class LocalPartitions:
         return found
 
     def secure(self, arguments, v):
-        """Return copies of the partitions' states, as `PartitionFit.keep`; v: the current one."""
+        """Return copies of the partitions' states.
+
+        v : ndarray
+            The current v, which the copies do not include.
+        """
         found = [part.keep(*some) for part, some in zip(self.parts, arguments)]
         self.copied += size_of(found)
         return found
@@ -103,7 +109,7 @@ def size_of(message):
 
 
 class PartitionedBlocks:
-    """The problem of all partitions, for the caller, whose blocks are elsewhere.
+    """The problem of all partitions, as seen by the caller; the blocks are in the partitions.
 
     Implements the part of ``BlockProblem`` that ``Solver`` uses.
 
@@ -151,11 +157,11 @@ class PartitionedBlocks:
         return []
 
     def norms(self):
-        """Return bounds of ``|phi(x_i, y)|``."""
+        """Return upper bounds on ``|phi(x_i, y)|``."""
         return self._norms
 
     def fixed_scores(self):
-        """Return bounds of the terms of scores other than ``<w, phi>``."""
+        """Return upper bounds on the magnitudes of score terms other than ``<w, phi>``."""
         return self._fixed_scores
 
     def counts(self):

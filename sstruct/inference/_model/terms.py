@@ -43,7 +43,7 @@ class TermRounding:
 
         Each term in turn minimizes its cost plus the node costs and messages. Changing a label that
         an earlier term has chosen adds a penalty, which exceeds what the node costs and messages of
-        all nodes can save: it is changed only if the cost of the term requires it.
+        all nodes can save: such a label is changed only if the cost of the term requires it.
         """
         labels = self.rounding.run(multipliers, forward)
         sums = self.rounding.sums(multipliers)
@@ -58,8 +58,8 @@ class TermRounding:
             exists = label < sizes[:, None]
             costs = np.full(exists.shape, np.inf)
             costs[exists] = sums[(first[:, None] + label)[exists]]
-            leaves = is_chosen[nodes][:, None] & (label != labels[nodes][:, None])
-            costs[leaves] += penalty
+            differs = is_chosen[nodes][:, None] & (label != labels[nodes][:, None])
+            costs[differs] += penalty
             labels[nodes], _ = self.calls.minimize(t, costs)
             is_chosen[nodes] = True
         return labels
