@@ -230,7 +230,7 @@ def test_the_coverage_of_simulated_samples(target, noise):
             missed = [1 - s[np.arange(len(s)), labels].mean() for s, labels in zip(sets, y)]
         risks.append(np.mean(missed))
     k = 45
-    variance = k * (n + 1 - k) / ((n + 1) ** 2 * (n + 2))  # of the beta distribution
+    variance = k * (n + 1 - k) / ((n + 1) ** 2 * (n + 2))  # variance of the beta distribution
 
     error = np.sqrt((variance + 0.09 / m) / repetitions)
     assert np.mean(risks) < 0.1 + 3 * error

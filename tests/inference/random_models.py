@@ -17,7 +17,8 @@ from sstruct.inference._model.map_result import Record
 from tests.reference.mrf import Model, random_costs, random_tree
 
 GRAPHS = ("tree", "cycle", "grid", "dense")
-# "ties" and "forbidden" are integers, so that many labelings have the same energy.
+# "forbidding" makes a fifth of the costs infinite, "forbidden" half of them. "ties" and "forbidden"
+# are integers, so that many labelings have the same energy.
 COSTS = ("real", "ties", "forbidding", "forbidden", "small", "large")
 METHODS = ("auto", "exact")
 # Allowed algorithms: all, all but elimination, or all but elimination and branch and bound.
@@ -42,7 +43,7 @@ def graph(rng, kind):
 
 
 def costs(rng, shape, kind):
-    """Return the costs of a table."""
+    """Draw a table of costs."""
     if kind == "forbidden":
         table = random_costs(rng, shape, "integer")
         table[rng.random(shape) < 0.5] = np.inf
@@ -53,7 +54,7 @@ def costs(rng, shape, kind):
 
 
 def random_model(rng):
-    """Return a random model of up to about 10,000 labelings, and its kinds."""
+    """Return a random model with at most 4,096 labelings, and its kinds."""
     kinds = rng.choice(GRAPHS), rng.choice(COSTS), rng.choice(["pairs", "factors"])
     n_nodes, n_labels, edges = graph(rng, kinds[0])
     sizes = rng.integers(2, n_labels + 1, n_nodes)
@@ -83,9 +84,9 @@ def energies(model):
 
 @contextmanager
 def only(engine):
-    """Restrict `map_mrf` to one engine."""
+    """Restrict `map_mrf` to the algorithms of one of ENGINES."""
     with ExitStack() as patches:
-        # Do not start a process for each program, which would take most of the time.
+        # Starting a process for each integer program would take most of the time.
         patches.enter_context(patch.object(highs, "solve", highs.solve_here))
         if engine != "any":
             patches.enter_context(patch.object(elimination, "MOST_TERMS", 0))

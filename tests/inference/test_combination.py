@@ -74,7 +74,8 @@ def test_programs_are_small_and_nothing_gets_worse(most, density, seed, new_rng)
 
 
 def test_only_small_components_are_combined(monkeypatch):
-    # Two paths of nodes 0 to 5 and 6 to 7, without edges between them: the best mixes one of each.
+    # Two paths of nodes 0 to 5 and 6 to 7, without edges between them: the best labeling takes one
+    # path from each.
     bad = np.array([[0.0, 9.0], [9.0, 0.0]])
     edges = [[k, k + 1] for k in (*range(5), 6)]
     node_costs = [[0.0, 1.0]] * 6 + [[1.0, 0.0]] * 2

@@ -80,7 +80,7 @@ def test_each_push_follows_the_definition(new_rng, L, K, lag, key):
     node, edge = rng.standard_normal((L, K)), 2 * rng.standard_normal((K, K))
     edge[rng.random((K, K)) < 0.15] = -np.inf
     stream, returned = StreamingViterbi(edge, lag=lag), []
-    alive = node.copy()  # without the labels that contradict returned ones
+    alive = node.copy()  # -inf for labels that contradict returned ones
     for t in range(L):
         expected = list(returned)
         paths = [path for path in survivors(alive[: t + 1], edge) if path is not None]

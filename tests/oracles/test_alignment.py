@@ -127,7 +127,7 @@ def test_invalid_arguments(case):
 
 
 def test_sizes_and_known_rows_are_validated():
-    scores = np.broadcast_to(0.0, (2**16, 2**15))  # without memory for its entries
+    scores = np.broadcast_to(0.0, (2**16, 2**15))  # allocates no memory for its entries
     with pytest.raises(ValueError, match=r"65536 x 32768 pairs of positions, expected at most 2"):
         align(scores, -1)
     with pytest.raises(ValueError, match="known has 1 entries, expected 2"):

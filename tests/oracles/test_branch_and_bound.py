@@ -35,7 +35,7 @@ def test_searches_equal_enumeration(n_nodes, density, kind, excess, seed, most_w
         assert search.value == pytest.approx(energies[tuple(labels.tolist())], abs=1e-9)
         assert search.lower <= search.value < upper
     if most_work == np.inf:
-        if excess != 0:  # rounding decides otherwise
+        if excess != 0:  # otherwise, the result depends on rounding
             assert (labels is not None) == (excess > 0 and least < np.inf)
         assert search.value == pytest.approx(least, abs=2e-9) or labels is None
         assert search.lower >= min(least, upper) - 1e-8
@@ -58,7 +58,7 @@ def test_a_search_continues_from_the_bounds_of_a_shorter_one(seed, new_rng):
 
 
 def test_components_are_searched_one_after_the_other(rng):
-    # 20 triangles of three labels: 20 * 27 labelings instead of 27^20.
+    # 20 triangles of nodes with three labels: 20 * 27 labelings instead of 27^20.
     first = 3 * np.arange(20)[:, None, None]
     edges = (first + [[0, 1], [1, 2], [0, 2]]).reshape(-1, 2)
     tables = rng.normal(size=(60, 3, 3))

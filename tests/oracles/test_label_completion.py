@@ -40,7 +40,7 @@ def test_few_labels_are_exact(n_labels, density, integer, tables, seed, new_rng)
 
 
 def test_components_are_enumerated_one_by_one(new_rng):
-    # Three parts of 12 halves do not interact; 36 halves could not be enumerated together.
+    # Three parts of 12 labels with value 1/2 do not interact; 36 could not be enumerated together.
     rng = new_rng(3)
     parts = [repelling(rng, 12) for _ in range(3)]
     node = np.concatenate([part[0] for part in parts])
@@ -66,13 +66,13 @@ def test_many_labels_are_a_local_maximum_below_the_bound(rng):
         assert value == pytest.approx(node @ labels + labels @ table @ labels / 2, abs=1e-10)
         assert value <= scores.max() + 1e-10
         assert scores.max() <= bound
-        assert not exact  # the halves are worth more than any label set
+        assert not exact  # the half-integral maximum exceeds the score of any label set
         best += value >= scores.max() - 1e-10
     assert best >= 6
 
 
 def test_a_result_that_reaches_the_bound_is_exact():
-    # All 18 labels, in frustrated triangles, are half on, too many to be enumerated.
+    # All 18 labels, in frustrated triangles, have the value 1/2: too many to enumerate.
     triangles = np.arange(18).reshape(6, 3)
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
     joins = np.column_stack([triangles[:-1, 0], triangles[1:, 0]])

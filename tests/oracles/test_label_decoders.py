@@ -79,7 +79,7 @@ def test_relaxed_maxima_equal_enumeration_of_halves(new_rng, seed, K, real):
     rng = new_rng(seed)
     edges = label_sets.random_edges(rng, K)
     draw = rng.standard_normal if real else lambda size: rng.integers(-4, 5, size).astype(float)
-    theta, pair = 0.5 * draw(K), draw(len(edges))  # many halves
+    theta, pair = 0.5 * draw(K), draw(len(edges))  # many labels are 1/2
     relaxed, every = LabelRelaxation(K, edges), HalfEnumeration(K, edges)
     expected = set_score(every, theta, pair, best_set(every, theta, pair)[0])
     for one in (relaxed, relaxed.fork()):
@@ -91,7 +91,7 @@ def test_relaxed_maxima_equal_enumeration_of_halves(new_rng, seed, K, real):
 
 @given(seed=st.integers(0, 2**32), K=st.integers(1, 9), real=st.booleans())
 def test_completed_sets_equal_enumeration(new_rng, seed, K, real):
-    # Few halves are enumerated, so the result is exact.
+    # The few labels with value 1/2 are enumerated, so the result is exact.
     rng = new_rng(seed)
     edges = label_sets.random_edges(rng, K)
     draw = rng.standard_normal if real else lambda size: rng.integers(-4, 5, size).astype(float)

@@ -127,7 +127,7 @@ def by_recursion(node, edge, duration, least, most):
 
 @pytest.mark.parametrize("most", [None, 5, 23])
 def test_long_windows(most):
-    """Decode chains much longer than segments, with forbidden nodes that end all segments."""
+    """Decode chains much longer than segments, with labels that are forbidden at some nodes."""
     rng = np.random.default_rng(0)
     for _ in range(20):
         L, K = int(rng.integers(30, 80)), 3

@@ -192,7 +192,7 @@ def test_constrained_oracle(new_rng, above, below):
                     assert slope <= top[1] / top[0]
                 best = best_of_polygon(h, g, min(slope, most) * (1 - 1e-9), most, lam)
             assert value == pytest.approx(best[0], rel=1e-6, abs=1e-6)
-            unit = 1e-12 * (1 + abs(h).max())  # of h
+            unit = 1e-12 * (1 + abs(h).max())  # tolerance of h
             assert lower * (at[0] - unit) - 1e-12 <= at[1] <= most * (at[0] + unit) + 1e-12
             if above:
                 assert at[1] > 0
@@ -202,7 +202,7 @@ def test_constrained_oracle(new_rng, above, below):
 
 
 def test_more_labels_agree_between_searches(new_rng):
-    # There are too many labels to enumerate halves. The two exact searches share only the cut.
+    # Half-integral labelings are too many to enumerate. The two exact searches share only the cut.
     rng = new_rng(5)
     made = make_many(rng)
     direct, angular = (SlackProblem(made, search) for search in ("product", "angular"))

@@ -30,11 +30,11 @@ class Block:
     """One labeled segment of a sample, with all its labelings."""
 
     sample: int
-    labelings: list  # of tuples
+    labelings: list  # list of tuples
     phi: np.ndarray  # (M, d)
     loss: np.ndarray  # (M,)
     truth: int  # index of the true labeling
-    weight: float  # of its hinge in the objective
+    weight: float  # weight of its hinge loss in the objective
 
     @cached_property
     def psi(self):

@@ -19,7 +19,7 @@ class Toy:
     offsets: np.ndarray  # (n + 1,)
     lam: float
     block_weight: np.ndarray  # (n,)
-    w: np.ndarray  # of the optimum
+    w: np.ndarray  # optimal weights
     optimum: float
 
 

@@ -109,7 +109,7 @@ def test_primal_and_dual_reach_the_same_optimum(rng, estimator, bounded):
     cold = {lam: estimator(lam=lam, **given).fit(X, y, weights) for lam in (0.02, 0.05, 0.3)}
     for warm_start in ("dual", "primal"):
         model = estimator(**given, lam=0.05, warm_start=warm_start).fit(X, y)
-        for lam in (0.05, 0.3, 0.02):  # with other weights of samples at first, too
+        for lam in (0.05, 0.3, 0.02):  # also after a fit with other sample weights
             model.set_params(lam=lam).fit(X, y, weights)
             assert model.converged_
             assert model.objective_ == pytest.approx(cold[lam].objective_, rel=3e-8)

@@ -6,7 +6,7 @@ from sstruct._testing._solver_access import shared_runs
 
 REST = 16
 COMPARE = 32
-SHORT, LONG = 100.0, 1e5  # of a visit
+SHORT, LONG = 100.0, 1e5  # work of a visit
 
 
 def shared(alone, together, left=False, alike=True, of_visit=SHORT, work=1e5, n_weights=10):

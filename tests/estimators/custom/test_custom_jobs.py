@@ -255,7 +255,7 @@ def test_processes_are_not_awaited_for_long_after_a_signal(monkeypatch):
     monkeypatch.setattr(oracle_workers.Processes, "renew", lambda self: None)
     monkeypatch.setattr(_interruption, "GRACE_SECONDS", 0.01)
     workers = oracle_workers.Processes(2, "token", "path")
-    workers.submit = lambda task: Future()  # without a result
+    workers.submit = lambda task: Future()  # never has a result
     with pytest.raises(KeyboardInterrupt, match="take too long"), GracePeriod():
         workers.ask_all([[0], [1]], np.zeros(3), 1.0)
     assert workers.pending == []

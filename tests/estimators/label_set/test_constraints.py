@@ -130,7 +130,7 @@ def test_hidden_labels_are_completed_to_valid_sets(rng):
     model.fit(X, hidden)
     assert all(label_sets.satisfies(y, rows) for y in model.predict(X))
     impossible = hidden.copy()
-    impossible[7, :2] = 1  # of exactly one
+    impossible[7, :2] = 1  # the constraint allows exactly one
     with pytest.raises(ValueError, match=r"no set .* agrees with the known labels of y\[7\]"):
         model.fit(X, impossible)
 

@@ -25,9 +25,10 @@ from tests.reference.local_polytope import LocalPolytope
 
 
 def relaxed_optimum(X, Y, edges, lam, cost, weights, bias):
-    """Return min P over w by the dual over marginals in the local polytope, solved by clarabel.
+    """Return the smallest primal objective, from the dual over marginals in the local polytope.
 
-    The dual is -lam/2 |w|^2 + sum_i q_i L_i, w = 1/lam sum_i q_i (phi(truth) - phi(marginals)).
+    clarabel maximizes the dual -lam/2 |w|^2 + sum_i q_i L_i, where
+    w = 1/lam sum_i q_i (phi(truth) - phi(marginals)).
     """
     clarabel = pytest.importorskip("clarabel")
     n, K = Y.shape
@@ -246,7 +247,7 @@ def test_soft_bcfw_does_not_agree(sets):
 
 
 def test_feasibility_is_that_of_the_variables(rng):
-    # One sample with all labels: none can be added, so ten sweeps equal ten passes of one sweep.
+    # The sample has all labels, so its working set is full: ten sweeps equal ten passes of one.
     data = rng.normal(size=(1, 4)), np.ones((1, 4), dtype=int)
     whole, single = (solver_of(*data, rho=1.0, n_sweeps=n_sweeps) for n_sweeps in (10, 1))
     squares = []

@@ -227,7 +227,7 @@ def test_warm_start_checkpoint_and_path(rng, tmp_path):
     model = ChangePointSSVM(warm_start=True, **options).fit(X[:6], y[:6])
     assert model.solver_ == "mp-bcfw"
     model.set_params(tol=1e-6).fit(X, y)
-    options["duration_bins"] = model.duration_bins_  # of the first fit
+    options["duration_bins"] = model.duration_bins_  # set by the first fit
     cold = ChangePointSSVM(tol=1e-6, **options).fit(X, y)
     assert model.objective_ == pytest.approx(cold.objective_, rel=1e-5)
     for change in ({"tolerance": 1}, {"duration_bins": None}, {"scale": None}):
@@ -338,7 +338,7 @@ def with_intervals(rng, X, y):
         first = [rng.integers(max(t - 2, before + 1), t + 1) for before, t in pairwise(bounds[:-1])]
         last = [rng.integers(t, min(t + 3, after)) for t, after in pairwise(bounds[1:])]
         out.append([(int(a), int(b)) for a, b in zip(first, last, strict=True)])
-        for i in range(1, len(places)):  # without overlaps
+        for i in range(1, len(places)):  # intervals must not overlap
             out[-1][i] = (max(out[-1][i][0], out[-1][i - 1][1] + 1), out[-1][i][1])
     return out
 

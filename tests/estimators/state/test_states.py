@@ -40,7 +40,7 @@ def from_skops(model):
 
 
 def from_pickle(model):
-    data = pickle.dumps(model, protocol=2)  # writes names where they are used
+    data = pickle.dumps(model, protocol=2)  # writes names in GLOBAL opcodes
     assert_public(globals_of(data))
     return pickle.loads(data)
 
@@ -130,7 +130,7 @@ def test_damaged_states_raise_or_are_harmless(example):
                 continue
             try:
                 found = loaded.predict(X)
-            except ValueError:  # of an oracle, which checks the number of weights
+            except ValueError:  # raised by an oracle that checks the number of weights
                 continue
             assert found.shape[0] == len(expected)
             if changed is without:  # predictions do not need it
