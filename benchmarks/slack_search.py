@@ -90,7 +90,7 @@ class Sarawagi:
                 best = max(best, h * g)
             return h + lam * g - 2 * np.sqrt(xi * lam)
 
-        low, high = -7.0, 7.0  # of log lam
+        low, high = -7.0, 7.0  # limits of log lam
         a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
         at_a, at_b = bound(np.exp(a)), bound(np.exp(b))
         while high - low > np.log(self.ratio):

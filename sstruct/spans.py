@@ -199,7 +199,7 @@ def convert_labels(
     Raises
     ------
     ValueError
-        As :func:`spans_of` and :func:`labels_of`.
+        See :func:`spans_of` and :func:`labels_of`.
 
     Examples
     --------

@@ -25,7 +25,7 @@ class ExportedModel:
     features : list of str or None
         Names of the features.
     start, end : ndarray of shape (K,)
-        Of chains only, as the transitions and allowed labels below.
+        For chains only, like the transitions and allowed labels below.
     transitions : ndarray of shape (K, K) or None
     allowed_next, allowed_boundaries : ndarray of bool of shape (K, K) and (2, K), or None
     vectorizer : dict or None

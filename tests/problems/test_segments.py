@@ -270,7 +270,7 @@ def test_runs_of_blocks():
     assert stop.tolist() == [3, 4, 6, 8, 9]
     assert block.tolist() == [0, 0, 1, 2, 2]
     assert [len(each) for each in runs_of(labels, np.array([]), np.array([]))] == [0, 0, 0]
-    codes = np.array([0, 3, 0, 3, 3, 1])  # with three labels
+    codes = np.array([0, 3, 0, 3, 3, 1])  # with K = 3, code 3 starts a segment of label 0
     first, stop, _ = runs_of(codes, np.array([0]), np.array([6]), 3)
     assert list(zip(first.tolist(), stop.tolist(), strict=True)) == [
         (0, 1), (1, 3), (3, 4), (4, 5), (5, 6)

@@ -82,7 +82,7 @@ def test_small_working_sets_keep_the_best_class(rng, most):
 def test_state_follows_its_working_sets(rng, bias):
     n, K, lam = 30, 7, 0.02
     X, y = rng.standard_normal((n, 5)), rng.integers(0, K, n)
-    X[4] = 0  # without a bias its classes have equal features
+    X[4] = 0  # without a bias, its classes have equal features
     weights = rng.random(n) + 0.1
     problem = MulticlassProblem(X, y, K, bias=bias)
     state = DualState(problem, lam, weights / weights.sum(), 0)

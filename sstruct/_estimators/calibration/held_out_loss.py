@@ -11,7 +11,7 @@ class HeldOut:
     Parameters
     ----------
     structure, model : Structure and FittedModel
-        Of an estimator fitted to other samples.
+        Structure of an estimator fitted to other samples.
     X, y : as in ``fit``
     sample_weight : array-like, optional
         Weights of samples; weights of nodes are ignored.

@@ -21,7 +21,7 @@ def hard_terms(rows, graphs, types, samples, used=None, codes=None):
     Parameters
     ----------
     rows : ndarray
-        From `typed_constraint_rows`.
+        Result of `typed_constraint_rows`.
     graphs : Graphs
         With label_counts, and at least one node each.
     types : ndarray of int of shape (n_nodes,)

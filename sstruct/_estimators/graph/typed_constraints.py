@@ -43,7 +43,7 @@ def typed_constraint_rows(constraints, classes, pairs):
     classes : list of ndarray
         The labels of each type.
     pairs : tuple of (int, int, int)
-        Of a TypedModel.
+        Attribute of a TypedModel.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def check_satisfied(rows, constraints, typed, codes, used):
     Parameters
     ----------
     rows : ndarray
-        From `typed_constraint_rows`.
+        Result of `typed_constraint_rows`.
     constraints : list of LabelConstraint
     typed : TypedGraphs
     codes : ndarray of int of shape (n_nodes,)

@@ -27,7 +27,7 @@ cdef class ChainStream(Storage):
     Parameters
     ----------
     terms : ChainTerms
-        With one table of transitions, or stored ones.
+        Terms with one table of transitions, or with stored transitions.
     lag : int
         Maximum number of later positions before a label is returned; -1: no limit.
     """

@@ -142,7 +142,7 @@ cdef class GraphConstraints:
         Parameters
         ----------
         edges : list of ndarray of shape (E, 2)
-            Of each graph.
+            Edges of each graph.
         labels : ndarray of int of shape (n_rows,)
 
         Returns

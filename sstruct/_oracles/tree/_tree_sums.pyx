@@ -131,7 +131,7 @@ cdef class TreeSums(Storage):
         total[0] = 1
         if highest == -INFINITY:
             return highest
-        if n <= 2:      # without the cost of the kernel
+        if n <= 2:      # faster than a call of the kernel
             for s in range(n):
                 self.share[s] = 1 if room[s] == highest else exp(room[s] - highest)
             total[0] = self.share[0] + (self.share[1] if n == 2 else 0)

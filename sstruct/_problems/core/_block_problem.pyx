@@ -78,7 +78,7 @@ cdef class BlockProblem:
     ahead_size : int
         If oracles are called together (`ask_ahead`), the number of blocks of such a call; otherwise 0.
     product_work : float
-        As `oracle_work`, for ``maximize_product``; 0 if it is about the same.
+        Same as `oracle_work`, but for ``maximize_product``; 0 if it is about the same.
 
     Examples
     --------

@@ -50,7 +50,7 @@ cdef class CompiledProblem(CallableProblem):
     oracle_work : float
         Work of a call of the oracle, in multiply-adds.
     batch_size : int, optional
-        As for CallableProblem.
+        See CallableProblem.
 
     Raises
     ------

@@ -58,7 +58,7 @@ class PackedSamples:
         A key of ELEMENTS.
     n_weights : int
     n_labels, code_size, max_features : int or callable of x, or None
-        As for ``CompiledOracle``.
+        See ``CompiledOracle``.
 
     Attributes
     ----------

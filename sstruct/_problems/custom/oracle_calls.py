@@ -120,7 +120,7 @@ class OracleCalls:
     Parameters
     ----------
     oracle : object
-        With the methods ``joint_feature``, ``loss`` and ``argmax``, and optional ones.
+        Has the methods ``joint_feature``, ``loss`` and ``argmax``, and may have optional ones.
     X, y : list
         Samples and labelings as users pass them.
     rows : list of int
@@ -415,7 +415,7 @@ def public(oracle):
 def digest(value):
     """Return a digest of arrays, numbers, strings, containers and dataclasses.
 
-    Of other objects, only the name of the type is used.
+    For other objects, only the name of the type is used.
     """
     state = blake2b(digest_size=8)
     _feed(state, value)

@@ -25,7 +25,7 @@
 #     that its best label is known for each label of the neighbor, and decoders only see costs of the
 #     neighbor. Each edge is in exactly one tile; the sum of the tiles' maxima is therefore an upper bound
 #     of the image's.
-# (j) Nodes of different types have different label sets: the first ones of the K labels. Decoders use the
+# (j) Nodes of different types have different numbers of labels: the first of the K labels. Decoders use the
 #     same K for all nodes; the other labels get a cost at the node that exceeds any gain at the node and
 #     its edges, so that no minimum contains them, and a lower bound for all labels is also valid for the
 #     allowed ones. Labels that are not allowed but remain after a heuristic are replaced, with a gain.
@@ -83,7 +83,7 @@ cdef class GraphProblem(BlockProblem):
         Feature rows of all nodes; contiguous float32 and float64 arrays are not copied.
     graphs : GraphRanges
     pairwise : PairwiseModel
-        With the features of all edges.
+        The pairwise model, with the features of all edges.
     decoder : GraphDecoder
     labels : array-like of shape (n_rows,), dtype int32, or None
         True label of each row; ignored for rows outside of blocks. With None, the problem can only

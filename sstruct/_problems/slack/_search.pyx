@@ -46,7 +46,7 @@ cdef class SlackSearch:
     Parameters
     ----------
     problem : BlockProblem
-        With its own scratch memory; must not be used elsewhere at the same time.
+        Owns its scratch memory; must not be used elsewhere at the same time.
     """
 
     def __init__(self, BlockProblem problem not None):

@@ -70,7 +70,7 @@ def full_pass(
         DualState state=None, Py_ssize_t first=0, last=None, bint gaps=True):
     """Compute the block hinge losses H_i(w) by one oracle call per block.
 
-    Of a state, at most the block gaps change.
+    If `state` is given, only its block gaps may change.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ cdef class LabelFactors:
     Parameters
     ----------
     problem : MultilabelProblem
-        With labels, and one weight per edge.
+        A problem with labels and one weight per edge.
     lam : float
         Regularization parameter, positive.
     block_weight : array-like of shape (n_blocks,)

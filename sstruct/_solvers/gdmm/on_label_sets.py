@@ -39,7 +39,7 @@ class LabelGDMM(Solver):
     Parameters
     ----------
     setup : Setup
-        Of a MultilabelProblem whose decoder is exact over the local polytope.
+        The setup of a MultilabelProblem whose decoder is exact over the local polytope.
     n_sweeps : int
         Number of updates of a sample's factors and multipliers per visit.
     published : Published

@@ -57,13 +57,13 @@ class Ascent:
     max_iter : int
         Number of iterations, each an exact pass with approximate passes.
     random_state, weight, step, schedule
-        As in `map_mrf`, where `weight` is called proximal_weight.
+        Same as in `map_mrf`, where `weight` is called proximal_weight.
     first_weight : float, optional
         Initial weight if weights are adapted; by default, it is derived from the gap.
     move_every : int
         Number of iterations between moves of the center, a multiple of EVALUATE_EVERY.
     too_short : float
-        As TOO_SHORT.
+        See TOO_SHORT.
     multi_plane : bool
         Whether approximate passes follow exact ones.
     """
@@ -86,7 +86,7 @@ class Proximal(FrankWolfeFit):
     ----------
     problem : MapProblem
     options : Options
-        With the solver's step, schedule and seed.
+        Options that contain the solver's step, schedule and seed.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ class LocalPartitions:
     Parameters
     ----------
     problems : list of (BlockProblem, ndarray)
-        With the weights of their blocks, as shares of the sum over all partitions.
+        Each problem, with the weights of its blocks as shares of the sum over all partitions.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ def search(engine, mrf, record, most_work, deadline=np.inf):
     Parameters
     ----------
     engine : BranchAndBound
-        Of `mrf`; continues with the bounds of its last search.
+        Branch and bound of `mrf`; continues with the bounds of its last search.
     mrf : MRF
     record : Record
         Receives the labeling, the bound, and labels that are optimal if a better labeling exists.

@@ -10,7 +10,7 @@ class ModelWithTerms:
     ----------
     model : MRF
     terms : MapTerms
-        Over nodes of the model.
+        Terms over nodes of the model.
     only_forbid : bool, default=False
         Whether the terms only forbid labelings, at no cost for allowed ones.
     """
