@@ -116,7 +116,7 @@ def test_forests_are_integral(n_labels, integer, seed, new_rng):
 
 
 def test_a_frustrated_triangle_is_half_on():
-    # Three labels repel each other by more than the score of each, so setting all to 1/2 scores best.
+    # Three labels repel each other by more than the score of each, so 1/2 for all is best.
     edges = np.array([[0, 1], [1, 2], [2, 0]], dtype=np.int32)
     code, value, _ = relaxed_maximum(RelaxedLabels(), np.ones(3), edges, np.full(3, -2.0))
     assert code.tolist() == [1, 1, 1, 0]

@@ -29,7 +29,7 @@ class PartitionFit(FrankWolfeFit):
     Parameters
     ----------
     setup : Setup
-        The setup of the partition's blocks; block weights are shares of the sum over all partitions.
+        Setup of the partition's blocks; block weights are shares of the sum over all partitions.
     caution : float
         The factor sigma' of CoCoA: 1 treats the partition as the only one; with the number of
         partitions, moves may be added in all cases (Ma et al., ICML 2015, Lemma 4).
