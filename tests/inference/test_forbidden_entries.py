@@ -168,9 +168,9 @@ def sparse_coloring(rng, n_nodes, n_edges, n_colors):
     "make, size, seeds",
     [(random_clauses, (200, 816), range(3)), (sparse_coloring, (200, 780, 4), range(3))],
 )
-def test_near_critical_models(make, size, seeds, new_rng):
-    for seed in seeds:
-        model = make(new_rng(seed), *size)
+def test_near_critical_models(make, size, seeds):
+    for seed in seeds:  # with some other seeds, there is no labeling
+        model = make(np.random.default_rng(seed), *size)
         record = first_record(model)
         assert find_feasible(model, record)
         assert record.energy == model.energy(record.labels) < np.inf

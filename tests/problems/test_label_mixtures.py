@@ -170,12 +170,16 @@ def test_constrained_oracle(new_rng, above, below):
         elif best is None:
             assert found is None or found[1] <= 1e-6
         elif found is None:
-            # The angle contains only points of its border or with a value of 0; or it is a ray, and
-            # rounding decides whether a corner lies on it.
+            # The angle contains only points of its border or with a value of 0; or its slopes are
+            # below that of the best product; or it is a ray, and rounding decides whether a corner
+            # lies on it.
             inner = lower * (1 + 1e-9 * above), most * (1 - 1e-9 * below)
             best = best_of_polygon(h, g, *inner, lam)
             empty = best is None or best[0] <= 1e-6 or (above and g.max() == 0)
-            assert empty or lower == upper
+            _, a, b, share = best_of_polygon(h, g)
+            top_h, top_g = ((1 - share) * x[a] + share * x[b] for x in (h, g))
+            is_flat = above and lower == 0 and upper * top_h < top_g
+            assert empty or is_flat or lower == upper
         else:
             n_found += 1
             code, value, work, exact = found
