@@ -268,20 +268,28 @@ def _warm(structure, training, warm):
 
 
 def _checkpoint(structure, training, options):
-    """Return the Checkpoint of a fit. Its fingerprint covers all that affects a step.
+    """Return the Checkpoint of a fit. Its fingerprints cover all that affects a step.
 
     The warm start is not covered, since the file contains the whole state.
     """
     policy = {k: v for k, v in asdict(options).items() if k not in FREE}
     seed = structure.random_state if is_integer(structure.random_state) else None
-    names = np.array(repr((structure.estimator_name, policy, seed)))
-    loss = np.asarray(structure.parameters.get("loss", ""))
-    parts = [*identifying_arrays(training), training.block_weight]
-    parts += [np.array([training.lam, training.pairwise_scale]), loss, names]
-    parts += [] if structure.bounds is None else [np.asarray(structure.bounds)]
+    parts = {
+        "estimator": [np.array(structure.estimator_name)],
+        "data or model": [*identifying_arrays(training), training.block_weight],
+        "lam": [np.float64(training.lam)],
+        "pairwise_scale": [np.float64(training.pairwise_scale)],
+        "loss": [np.asarray(structure.parameters.get("loss", ""))],
+        "solver": [np.array(repr(policy))],
+        "random_state": [np.array(repr(seed))],
+    }
+    if structure.bounds is not None:
+        parts["bounds"] = [np.asarray(structure.bounds)]
     if structure.class_scores is not None:
-        parts += [np.array(parse_class_scores(structure.class_scores)[0])]
-    parts += [] if training.prior is None else [training.prior]
+        parts["class_scores"] = [np.array(parse_class_scores(structure.class_scores)[0])]
+    if training.prior is not None:
+        parts["prior"] = [training.prior]
     if training.held_out is not None:
-        parts += [np.array(training.held_out.fingerprint())]
-    return Checkpoint(structure.solver_option("checkpoint"), fingerprint(parts))
+        parts["validation set"] = [np.array(training.held_out.fingerprint())]
+    fingerprints = {name: fingerprint(arrays) for name, arrays in parts.items()}
+    return Checkpoint(structure.solver_option("checkpoint"), fingerprints)

@@ -20,7 +20,7 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-FORMAT = 2
+FORMAT = 3
 REMOVE = "Remove it, or choose another path"
 # Upper limit of plausible running times: a thousand years.
 MOST_SECONDS = 3e10
@@ -98,8 +98,8 @@ class Checkpoint:
     ----------
     path : str or path-like
         A path that `check_place` has accepted.
-    fingerprint : str
-        Fingerprint of data and parameters. A file with another fingerprint belongs to another fit.
+    fingerprints : dict of str
+        Fingerprints of data and parameters by name. A file with others belongs to another fit.
 
     Attributes
     ----------
@@ -107,8 +107,8 @@ class Checkpoint:
         Exception into which a warning filter has turned a warning about this file.
     """
 
-    def __init__(self, path, fingerprint):
-        self.path, self.fingerprint = Path(path).absolute(), fingerprint
+    def __init__(self, path, fingerprints):
+        self.path, self.fingerprints = Path(path).absolute(), fingerprints
         self.next_save = 0.0
         self.failure = None
         self._can_write = True
@@ -175,9 +175,13 @@ class Checkpoint:
             raise ValueError(
                 f"checkpoint {self.path} was written by another version of sstruct. {REMOVE}"
             )
-        if notes.pop("fingerprint", None) != self.fingerprint:
+        kept, own = notes.pop("fingerprints", None), self.fingerprints
+        if kept != own:
+            kept = kept if isinstance(kept, dict) else {}
+            names = [name for name in {**own, **kept} if own.get(name) != kept.get(name)]
             raise ValueError(
-                f"{self.path} is the checkpoint of a fit with other data or parameters. {REMOVE}"
+                f"{self.path} is the checkpoint of a fit with other data or parameters: "
+                f"{shortened(names)}. {REMOVE}"
             )
         return arrays, notes
 
@@ -198,7 +202,7 @@ class Checkpoint:
         one warning until writing succeeds again.
         """
         begin = seconds()
-        notes = json.dumps({"format": FORMAT, "fingerprint": self.fingerprint, **notes})
+        notes = json.dumps({"format": FORMAT, "fingerprints": self.fingerprints, **notes})
         notes = np.frombuffer(notes.encode(), dtype=np.uint8)
         try:
             self._write({"notes": notes, **arrays})

@@ -87,19 +87,20 @@ def test_file_of_another_fit_raises(chains, tmp_path):
     path = tmp_path / "fit.npz"
     model(path, max_iter=2).fit(X, y)
     content = path.read_bytes()
+    size = model().fit(X, y).w_.size
     others = [
-        (model(path, lam=0.1), X, y),
-        (model(path, solver=MPBCFW(step="fw")), X, y),
-        (model(path, loss="hamming"), X, y),
-        (model(path, rescaling="slack"), X, y),
-        (model(path, random_state=4), X, y),
-        (model(path), X[:-1], y[:-1]),
-        (model(path), [2 * x for x in X], y),
-        (model(path, bounds=[[-1] * model().fit(X, y).w_.size, [1] * model().fit(X, y).w_.size]),
-         X, y),
-    ]  # fmt: skip
-    for other, X_other, y_other in others:
-        with pytest.raises(ValueError, match="checkpoint of a fit with other data or parameters"):
+        (model(path, lam=0.1), X, y, "lam"),
+        (model(path, solver=MPBCFW(step="fw")), X, y, "solver"),
+        (model(path, loss="hamming"), X, y, "loss"),
+        (model(path, rescaling="slack"), X, y, "data"),
+        (model(path, random_state=4), X, y, "random_state"),
+        (model(path), X[:-1], y[:-1], "data"),
+        (model(path), [2 * x for x in X], y, "data"),
+        (model(path, bounds=[[-1] * size, [1] * size]), X, y, "bounds"),
+    ]
+    for other, X_other, y_other, differing in others:
+        message = f"checkpoint of a fit with other data or parameters: \\['{differing}"
+        with pytest.raises(ValueError, match=message):
             other.fit(X_other, y_other)
         assert not hasattr(other, "status_")
     weights = np.linspace(1, 2, len(X))
