@@ -164,6 +164,8 @@ class Checkpoint:
         with opened:
             try:
                 arrays = read_arrays(opened)
+                if "notes" not in arrays:
+                    raise ValueError("it has no array 'notes'")
                 notes = json.loads(arrays.pop("notes").tobytes())
                 if not isinstance(notes, dict):
                     raise ValueError("'notes' is not a dict")

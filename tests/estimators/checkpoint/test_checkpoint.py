@@ -113,6 +113,9 @@ def test_file_of_another_fit_raises(chains, tmp_path):
     path.write_text("notes")
     with pytest.raises(ValueError, match=r"fit\.npz is damaged, or is not a ch.*Remove it"):
         model(path).fit(X, y)
+    np.savez(path, w=np.zeros(3))
+    with pytest.raises(ValueError, match="not a checkpoint of sstruct: it has no array 'notes'"):
+        model(path).fit(X, y)
     with pytest.raises(TypeError, match="checkpoint of MPBCFW must be a path"):
         model(3).fit(X, y)
 
