@@ -120,6 +120,12 @@ def test_searches_name_their_best_estimator(chain, data, tmp_path):
         export_model(search, tmp_path / "model.json")
 
 
+def test_latent_models_name_their_estimator_unless_labels_have_states(tmp_path):
+    for n_states, message in ((1, "pass its estimator_"), (2, "hidden states")):
+        with pytest.raises(TypeError, match=message):
+            export_model(LatentSSVM(ChainSSVM(), states_per_label=n_states), tmp_path / "a.json")
+
+
 def test_other_steps_raise(chain, data, tmp_path):
     X, y = data
     with pytest.raises(ValueError, match=r"PCA.*cannot be exported"):
