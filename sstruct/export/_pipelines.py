@@ -65,7 +65,8 @@ def export_model(model: Any, path: str | os.PathLike) -> None:
     order of the terms of a sum depends on the machine. Weights are written with the fewest digits
     that identify them. Tables that are mostly zero are written sparsely. The graph of an ONNX file
     contains the whole table of weights and begins after the vectorizer, so JSON is better for
-    feature dicts.
+    feature dicts. It does not validate its input, unlike the readers: it requires at least one row,
+    and labels have no meaning if a row contains NaN or a mask forbids every labeling.
 
     Examples
     --------
