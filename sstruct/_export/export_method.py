@@ -2,7 +2,7 @@
 
 import os
 
-from sstruct._export.write import write_model, writer_of
+from sstruct._export.write import content_for, write_model
 
 
 class ExportMixin:
@@ -34,7 +34,7 @@ class ExportMixin:
         --------
         sstruct.export.export_model : The same for pipelines.
         """
-        writer_of(path)
+        content_for(path)
         write_model(self._exported(), path)
 
     def _exported(self):

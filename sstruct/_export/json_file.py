@@ -1,16 +1,14 @@
 """Models as JSON: the schema is documented in doc/explanation/export_format.rst."""
 
 import json
-import os
-from pathlib import Path
 
 import numpy as np
 
 FORMAT, VERSION = "sstruct model", 1
 
 
-def write_json(model, path, created_by):
-    """Write an ExportedModel to a file.
+def json_content(model, created_by):
+    """Return the content of a JSON file with an ExportedModel, as bytes.
 
     Raises
     ------
@@ -19,15 +17,7 @@ def write_json(model, path, created_by):
     """
     # One field per line, from which readers name the field in errors.
     lines = [f'"{name}": {_text(value, name)}' for name, value in _fields(model, created_by)]
-    text = "{\n" + ",\n".join(lines) + "\n}\n"
-    target = Path(path)
-    # A reader never finds half of a file.
-    temporary = target.with_name(f"{target.name}.{os.getpid()}.part")
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
 
 
 def _text(value, name):

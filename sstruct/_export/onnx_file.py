@@ -1,7 +1,5 @@
 """Write models as ONNX graphs; Viterbi decoding consists of a forward and a backward Scan."""
 
-import os
-
 import numpy as np
 
 # The versions of onnx 1.12, so that older runtimes can load the files. Since opset 18, the axes of
@@ -9,8 +7,8 @@ import numpy as np
 OPSET, IR_VERSION = 17, 8
 
 
-def write_onnx(model, path, created_by):
-    """Write an ExportedModel to an ONNX file.
+def onnx_content(model, created_by):
+    """Return the content of an ONNX file with an ExportedModel, as bytes.
 
     Raises
     ------
@@ -49,7 +47,7 @@ def write_onnx(model, path, created_by):
         ir_version=IR_VERSION,
     )
     onnx.checker.check_model(made)
-    onnx.save_model(made, os.fspath(path))
+    return made.SerializeToString()
 
 
 def _labels(classes):

@@ -2,29 +2,30 @@
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 from sstruct._checks.shown import shortened
 from sstruct._export.exported_model import exported_classes
-from sstruct._export.json_file import write_json
-from sstruct._export.onnx_file import write_onnx
+from sstruct._export.json_file import json_content
+from sstruct._export.onnx_file import onnx_content
 
-WRITERS = {".json": write_json, ".onnx": write_onnx}
+CONTENTS = {".json": json_content, ".onnx": onnx_content}
 
 
-def writer_of(path):
-    """Return the function that writes files with this suffix."""
+def content_for(path):
+    """Return the function that makes the content of a file with this suffix."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be a string or a path, found {shortened(path)}")
     name = os.fspath(path)
     suffix = os.path.splitext(name)[1] if isinstance(name, str) else None
-    if suffix not in WRITERS:
+    if suffix not in CONTENTS:
         raise ValueError(f"path must end in .json or .onnx, found {shortened(name)}")
     folder = os.path.dirname(name) or os.curdir
     if not os.path.isdir(folder):
         raise FileNotFoundError(
             f"path is in {folder!r}, which is not an existing folder; create it"
         )
-    return WRITERS[suffix]
+    return CONTENTS[suffix]
 
 
 def write_model(model, path):
@@ -32,4 +33,12 @@ def write_model(model, path):
     import sstruct
 
     model = replace(model, classes=exported_classes(model.classes))
-    writer_of(path)(model, path, f"sstruct {sstruct.__version__}")
+    content = content_for(path)(model, f"sstruct {sstruct.__version__}")
+    target = Path(path)
+    # A reader never finds half of a file.
+    temporary = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        temporary.write_bytes(content)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sstruct._checks.shown import shortened
 from sstruct._export.export_method import ExportMixin
-from sstruct._export.write import write_model, writer_of
+from sstruct._export.write import content_for, write_model
 from sstruct.preprocessing import PerNode, SequenceVectorizer
 
 __all__ = ["export_model"]
@@ -87,7 +87,7 @@ def export_model(model: Any, path: str | os.PathLike) -> None:
     >>> content["classes"], content["features"]
     (['N', 'V'], ['word:She', 'word:sleeps'])
     """
-    writer_of(path)
+    content_for(path)
     *steps, estimator = _steps(model) or [model]
     if not isinstance(estimator, ExportMixin):
         raise TypeError(_not_exportable(estimator))

@@ -1,6 +1,8 @@
 """Exported files, and errors for models that cannot be exported."""
 
+import errno
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -91,6 +93,25 @@ def test_other_paths_raise(path, chain, data):
     for export in (chain.export, lambda path: export_model(chain, path)):
         with pytest.raises((TypeError, ValueError), match=r"^path must"):
             export(path)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".onnx"])
+def test_a_file_that_cannot_be_written_is_kept(suffix, chain, data, tmp_path, monkeypatch):
+    pytest.importorskip("onnx")
+    chain.fit(*data)
+    path = tmp_path / f"model{suffix}"
+    chain.export(path)
+    content = path.read_bytes()
+
+    def fails(path, content):
+        open(path, "wb").close()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", fails)
+    with pytest.raises(OSError, match="No space left"):
+        chain.export(path)
+    assert path.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_missing_folder(chain, data, tmp_path):
