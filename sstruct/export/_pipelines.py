@@ -120,7 +120,7 @@ def _not_exportable(estimator):
         advice = "pass its estimator_; files contain no probabilities"
     elif type(estimator).__name__ == "LatentSSVM":
         advice = "pass its estimator_"
-        if estimator.states_per_label > 1:
+        if estimator.states_per_label != 1:
             advice = "its labels have hidden states; fit a ChainSSVM to the visible labels"
     return f"{shortened(estimator)} cannot be exported: {advice}"
 
