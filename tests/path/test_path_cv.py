@@ -1,5 +1,7 @@
 """PathCV: the score of every lambda, the selection, and scikit-learn conventions."""
 
+import signal
+
 import joblib
 import numpy as np
 import pytest
@@ -100,6 +102,38 @@ def test_refit(chains, search):
     assert without.best_lam_ == search.best_lam_
     with pytest.raises(AttributeError, match="refit=False"):
         without.predict(X)
+
+
+@pytest.mark.usefixtures("sigint")
+def test_ctrl_c_in_the_final_fit_keeps_its_model(chains, monkeypatch):
+    def pressed(model, *given):  # the folds do not call it
+        solve(model, *given)
+        signal.raise_signal(signal.SIGINT)
+
+    X, y = chains
+    search = PathCV(ChainSSVM(random_state=0), lams=[1.0, 0.3], cv=2)
+    solve = ChainSSVM._solve
+    monkeypatch.setattr(ChainSSVM, "_solve", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, y)
+    assert search.refit_time_ > 0
+    monkeypatch.undo()
+    fitted = ChainSSVM(lam=search.best_lam_, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(search.best_estimator_.w_, fitted.w_)
+    assert search.score(X, y) == fitted.score(X, y)
+
+
+def test_failure_in_the_final_fit_keeps_the_scores(chains, monkeypatch):
+    def failing(model, *given):
+        raise RuntimeError("failure")
+
+    search = PathCV(ChainSSVM(random_state=0), lams=[1.0, 0.3], cv=2)
+    monkeypatch.setattr(ChainSSVM, "_solve", failing)
+    with pytest.raises(RuntimeError, match="failure"):
+        search.fit(*chains)
+    assert search.best_lam_ in (1.0, 0.3)
+    assert not hasattr(search, "best_estimator_")
+    assert not hasattr(search, "refit_time_")
 
 
 def test_unfitted(chains):

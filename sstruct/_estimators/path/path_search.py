@@ -111,14 +111,16 @@ class PathSearch:
         else:
             folds, rows = partitions.map_splits(self.path_and_scores, splits, scorer)
         fitted = self._best_of(folds, rows) | {"scorer_": scorer}
+        model = clone(self.estimator).set_params(lam=fitted["best_lam_"])
+        weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
+        begin = time.perf_counter()
         try:
             if self.refit:
-                begin = time.perf_counter()
-                model = clone(self.estimator).set_params(lam=fitted["best_lam_"])
-                weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
-                fitted["best_estimator_"] = model.fit(X, y, **weighted)
+                model.fit(X, y, **weighted)
+        finally:  # keep the results of the folds if the last fit fails, and its model after Ctrl-C
+            if model.__sklearn_is_fitted__():
+                fitted["best_estimator_"] = model
                 fitted["refit_time_"] = time.perf_counter() - begin
-        finally:  # keep the results of the folds even if the last fit fails
             publish(dict.fromkeys(SEARCH_STATE.fields) | fitted)
 
     def _best_of(self, folds, rows):
