@@ -3,7 +3,7 @@
 Everything here runs before any computation and does not change the estimator.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, MappingView, Set
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, pairwise
@@ -192,7 +192,7 @@ def pack_nodes(expected, X, *, numeric=True):
     if fitted and nodes.n_features != n_features:
         raise _wrong_width(0, nodes.n_features, n_features)
     if len(nodes.offsets) < 2 and not fitted:
-        raise ValueError("X is empty, expected at least one sequence")
+        raise ValueError("X is empty, expected at least one sample")
     if nodes.offsets[-1] == 0 and not fitted:
         raise NoNodesError(NO_NODES, nodes.empty)
     if nodes.n_features == 0:
@@ -267,11 +267,8 @@ def _check_readable(X, numeric):
     """Raise errors for input that scikit-learn's validation would reject with less information."""
     if sparse.issparse(X):
         return
-    if isinstance(X, dict | set | range | Iterator):
-        raise TypeError(
-            "X must be a list of arrays of shape (L_i, n_features), or one array, found "
-            f"{type(X).__name__}"
-        )
+    if isinstance(X, Mapping | MappingView | Set | range | Iterator):
+        raise _not_listed(X)
     if getattr(X, "ndim", 0) > 3:
         raise ValueError(f"X has {X.ndim} dimensions, expected 2 or 3")
     if not isinstance(X, list | tuple | np.ndarray) or getattr(X, "ndim", 1) != 1:
@@ -301,6 +298,13 @@ def _check_readable(X, numeric):
         )
 
 
+def _not_listed(X):
+    """Return the error about samples that are neither in a list nor in an array."""
+    can_iterate = hasattr(X, "__iter__") or hasattr(X, "__getitem__")
+    advice = "; use list(X.values())" if isinstance(X, Mapping) else "; use list(X)" * can_iterate
+    return TypeError(f"X must be a list or an array, found {type(X).__name__}{advice}")
+
+
 def _check_not_one_sample(expected, X):
     """Raise an error if a model of structures gets a 2-D array, probably a single structure."""
     shape = getattr(X, "shape", ())
@@ -316,7 +320,7 @@ def _check_not_one_sample(expected, X):
 
 def _concatenated(X, expected, numeric):
     if len(X) == 0 and expected is None:
-        raise ValueError("X is empty, expected at least one sequence")
+        raise ValueError("X is empty, expected at least one sample")
     items, lengths, names = [], [], None
     n_sparse = 0
     for i, item in enumerate(X):
@@ -435,8 +439,11 @@ def pack_rows(expected, X):
         )
     except OverflowError:
         raise ValueError("X contains a value too large for dtype('float64')") from None
-    except ValueError as error:
-        if not str(error).startswith("could not convert"):
+    except (TypeError, ValueError) as error:
+        message = str(error)
+        if message.startswith(("float() argument", "setting an array")) and not hasattr(X, "shape"):
+            raise _not_listed(X) from None
+        if not message.startswith("could not convert"):
             raise
         # The error of a data frame.
         raise ValueError(f"X must be a table of numbers: {brief(error)}") from None

@@ -1,6 +1,7 @@
 """Invalid input: exceptions whose messages name the sample, and estimators that stay unchanged."""
 
 import pickle
+from collections import UserList
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from sstruct.chain import ChainSSVM
+from sstruct import ChainSSVM, MulticlassSSVM
 from sstruct.solvers import MPBCFW
 
 X = [np.arange(8.0).reshape(4, 2), np.ones((3, 2)), -np.ones((1, 2)), np.eye(2)]
@@ -303,8 +304,6 @@ def test_fractions_are_accepted_and_errors_name_the_bounds():
             r"X\[0\] contains feature dicts.*Vecto",
         ),
         ([[0.0, 1.0], [2.0]], [[0, 1], [0]], ValueError, r"X\[0\] is 1-D with 2 entries.*L_i, 1"),
-        ({0: [[1.0]]}, [[0]], TypeError, "X must be a list of arrays.*found dict"),
-        (iter([[[1.0]]]), [[0]], TypeError, "X must be a list of arrays.*found list_iterator"),
         (np.zeros((1, 1, 1, 1)), [[0]], ValueError, "X has 4 dimensions, expected 2 or 3"),
         (np.zeros((3, 2)), [[0, 1], [0]], ValueError, "y contains sequences of labels"),
         ([[]], [[]], ValueError, "X has no nodes: all samples are empty"),
@@ -314,6 +313,21 @@ def test_fractions_are_accepted_and_errors_name_the_bounds():
 def test_common_mistakes_are_explained(X, y, kind, message):
     with pytest.raises(kind, match=message):
         ChainSSVM().fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [ChainSSVM, MulticlassSSVM])
+@pytest.mark.parametrize(
+    "container, advice",
+    [
+        (dict, r"dict; use list\(X.values\(\)\)"),
+        (lambda pairs: dict(pairs).values(), r"dict_values; use list\(X\)"),
+        (lambda pairs: iter([x for _, x in pairs]), r"list_iterator; use list\(X\)"),
+        (lambda pairs: UserList(x for _, x in pairs), r"UserList; use list\(X\)"),
+    ],
+)
+def test_containers_other_than_lists_raise(estimator, container, advice):
+    with pytest.raises(TypeError, match=f"^X must be a list or an array, found {advice}"):
+        estimator().fit(container(list(enumerate(X))), Y)
 
 
 def test_object_array_of_equal_lengths():
