@@ -2,8 +2,8 @@
 
 import os
 from dataclasses import replace
-from pathlib import Path
 
+from sstruct._checks.files import replaced_file
 from sstruct._checks.shown import shortened
 from sstruct._export.exported_model import exported_classes
 from sstruct._export.json_file import json_content
@@ -34,11 +34,5 @@ def write_model(model, path):
 
     model = replace(model, classes=exported_classes(model.classes))
     content = content_for(path)(model, f"sstruct {sstruct.__version__}")
-    target = Path(path)
-    # A reader never finds half of a file.
-    temporary = target.with_name(f"{target.name}.{os.getpid()}.part")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replaced_file(path) as draft:
+        draft.write_bytes(content)

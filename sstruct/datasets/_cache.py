@@ -1,10 +1,11 @@
 """Cache of downloaded data sets: download, convert, verify and write."""
 
-import contextlib
 import hashlib
 import os
 import tempfile
 from pathlib import Path
+
+from sstruct._checks.files import replaced_file
 
 
 def cache_path(data_home, file_name):
@@ -25,8 +26,8 @@ def cached_file(data_home, file_name, make, download_if_missing):
     file_name : str
         File name in that directory.
     make : callable(path)
-        Downloads the data and writes the converted file to `path`. The file is moved to its final
-        location only after `make` returns, so that the cache never contains incomplete files.
+        Downloads the data and writes the converted file to `path`, from where the file is moved to
+        its final location, so that the cache never contains incomplete files.
     download_if_missing : bool
         If False, raise an OSError if the file is missing.
     """
@@ -39,17 +40,8 @@ def cached_file(data_home, file_name, make, download_if_missing):
             "the file"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Within the cache directory, because os.replace is atomic only within a file system.
-    handle, draft = tempfile.mkstemp(prefix=f".{file_name}.", dir=path.parent)
-    os.close(handle)
-    try:
-        make(Path(draft))
-        os.chmod(draft, 0o644)  # mkstemp creates private files, but the directory may be shared
-        os.replace(draft, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.remove(draft)
-        raise
+    with replaced_file(path) as draft:
+        make(draft)
     return path
 
 

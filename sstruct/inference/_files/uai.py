@@ -8,6 +8,7 @@ import os
 
 import numpy as np
 
+from sstruct._checks.files import replaced_file
 from sstruct.inference._files.tokens import Tokens
 from sstruct.inference._model.mrf import MRF
 from sstruct.inference._model.packing import MOST_NODES
@@ -257,7 +258,7 @@ def write_uai(mrf: MRF, path: str | os.PathLike[str]) -> None:
         If `mrf` is not an MRF.
     ValueError
         If the potential exp(-cost) of a finite cost is 0 or infinite in float64 (cost above about
-        745 or below -709). An existing file is not changed in this case.
+        745 or below -709).
 
     See Also
     --------
@@ -265,7 +266,8 @@ def write_uai(mrf: MRF, path: str | os.PathLike[str]) -> None:
 
     Notes
     -----
-    :func:`read_uai` restores a model with the same energies up to rounding.
+    :func:`read_uai` restores a model with the same energies up to rounding. If an error occurs, an
+    existing file is not changed.
 
     Examples
     --------
@@ -280,11 +282,8 @@ def write_uai(mrf: MRF, path: str | os.PathLike[str]) -> None:
     """
     if not isinstance(mrf, MRF):
         raise TypeError(f"mrf must be an MRF, found {type(mrf).__name__}")
-    # Validate before opening, which truncates the file.
-    for costs, name in _tables(mrf):
-        _potentials(costs, name)
-    compressed = os.fspath(path).endswith(".gz")
-    with gzip.open(path, "wt") if compressed else open(path, "w") as file:
+    opened = gzip.open if os.fspath(path).endswith(".gz") else open
+    with replaced_file(path) as draft, opened(draft, "wt") as file:
         print(f"MARKOV\n{mrf.n_nodes}\n{' '.join(map(str, mrf.n_labels))}", file=file)
         print(mrf.n_nodes + mrf.n_edges + mrf.n_factors, file=file)
         for v in range(mrf.n_nodes):
