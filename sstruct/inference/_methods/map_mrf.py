@@ -186,7 +186,8 @@ def map_mrf(
     Returns
     -------
     result : MapResult
-        The best labeling found and the bound. Ctrl-C stops the search with a valid result.
+        The best labeling found and the bound. Ctrl-C stops the search: the result is valid and has
+        ``status="INTERRUPTED"``, and no KeyboardInterrupt is raised.
 
     Raises
     ------
