@@ -33,7 +33,7 @@ from sstruct._checks.compressed import (
     check_rows,
     stacked,
 )
-from sstruct._checks.shown import brief, shortened
+from sstruct._checks.shown import brief, error_kind, shortened
 from sstruct._input.edge_features import join_edge_features, split_pairs
 from sstruct._input.frames import column_names, common_names
 from sstruct._input.labels import concatenate_labels, label_array, masked_as_none, object_array
@@ -662,8 +662,7 @@ def _as_item(item, i):
         try:
             item = np.asarray(item, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"{name} is not a numeric 2-D array: {brief(error)}") from None
+            raise error_kind(error)(f"{name} is not a numeric 2-D array: {brief(error)}") from None
     if getattr(item, "ndim", 0) == 1 and np.ma.is_masked(item):  # unknown labels
         return masked_as_none(item)
     item = array_of(item, name)

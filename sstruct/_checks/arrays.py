@@ -12,7 +12,7 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.shown import brief, shortened
+from sstruct._checks.shown import brief, error_kind, shortened
 
 NUMBERS = "an array of numbers"
 # Exceptions that NumPy raises if items cannot be converted to an array.
@@ -36,8 +36,7 @@ GENERATORS = (
 
 def _not(kind, name, error):
     """Return an error for an invalid argument: a TypeError if NumPy raised one."""
-    named = TypeError if isinstance(error, TypeError) else ValueError
-    return named(f"{name} must be {kind}: {brief(error)}")
+    return error_kind(error)(f"{name} must be {kind}: {brief(error)}")
 
 
 def contiguous(values, dtype=None):

@@ -1,10 +1,11 @@
 """Short representations of arbitrary values in error messages."""
 
+from contextlib import contextmanager
 from reprlib import Repr
 
 import numpy as np
 
-__all__ = ["brief", "plain", "shortened"]
+__all__ = ["brief", "error_kind", "errors_of", "plain", "shortened"]
 
 
 class _Shown(Repr):
@@ -45,6 +46,23 @@ def brief(error):
     """Return the message of an error, shortened if it repeats a long value."""
     text = str(error)
     return text if len(text) <= MOST else f"{text[:MOST]}..."
+
+
+def error_kind(error):
+    """Return TypeError for a TypeError, and ValueError for others.
+
+    The constructors of their subclasses may require other arguments than a message.
+    """
+    return TypeError if isinstance(error, TypeError) else ValueError
+
+
+@contextmanager
+def errors_of(name):
+    """Context manager that adds a name to the messages of TypeErrors and ValueErrors."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise error_kind(error)(f"{name}: {error}") from error
 
 
 def plain(label):

@@ -30,7 +30,7 @@ from sstruct._checks.arrays import (
     real_array,
 )
 from sstruct._checks.compressed import as_csr, check_attributes, check_compressed, stacked
-from sstruct._checks.shown import brief, shortened
+from sstruct._checks.shown import brief, error_kind, shortened
 from sstruct._compat import validate_data
 from sstruct._input.completion import KnownLabels
 from sstruct._input.frames import check_names, column_names
@@ -376,8 +376,7 @@ def _item_array(item, i, numeric):
             return np.asarray(item, dtype=object) if mixed else array
         return array.astype(np.float64) if array.dtype == object else as_floats(array, "it")
     except (TypeError, ValueError, OverflowError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"X[{i}] is not a numeric 2-D array: {brief(error)}") from None
+        raise error_kind(error)(f"X[{i}] is not a numeric 2-D array: {brief(error)}") from None
 
 
 def _wrong_width(i, found, expected):

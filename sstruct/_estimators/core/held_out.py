@@ -7,6 +7,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from sstruct._checks.arrays import check_depth, is_partitioned
 from sstruct._checks.parameters import random_of
+from sstruct._checks.shown import errors_of
 from sstruct._compat import num_samples
 from sstruct._estimators.core.fitted_model import FittedModel
 from sstruct._input.indicator import is_indicator
@@ -154,16 +155,12 @@ class Scorer:
             structure.state, {k: v for k, v in attributes.items() if v is not None}
         )
         held_out = training.held_out
-        try:
+        with errors_of("validation samples (X_val, y_val)"):
             self.samples = structure.pack(held_out.X, self.model)
             self.truth = structure.truth(
                 self.model, self.samples, held_out.y, held_out.sample_weight
             )
             self(unknown.w)
-        except (ValueError, TypeError) as error:
-            # Not type(error), whose constructor may take other arguments than a message.
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"validation samples (X_val, y_val): {error}") from error
 
     def __call__(self, w):
         model = self.model.with_weights(self.training.user_weights(w))

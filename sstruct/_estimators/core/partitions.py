@@ -10,6 +10,7 @@ from sklearn import config_context, get_config
 
 from sstruct._checks.arrays import concatenated, is_sized
 from sstruct._checks.compressed import stacked
+from sstruct._checks.shown import errors_of
 from sstruct._cluster.partition import (
     check_length,
     choose,
@@ -156,10 +157,8 @@ def _client():
 def _taken(X, y, number):
     """Task: return a partition as lists, or as Sequences; X may be mapped from a file."""
     if _is_path(X) and y is not None:
-        try:
+        with errors_of(f"partition {number} of X"):
             X = Sequences.from_lengths(open_mapped(X), [len(labels) for labels in y])
-        except (ValueError, TypeError) as error:
-            raise type(error)(f"partition {number} of X: {error}") from error
     if not isinstance(X, Sequences):
         return lists_of(X, y, number)
     return rows_of(X, y, number)
@@ -246,10 +245,8 @@ def _score_in(fitted, pair, weights, *selection):
     """Task: return the score of a model on a partition, and the sum of its weights."""
     X, y = chosen_samples(*pair, *selection)
     structure, model = fitted
-    try:
+    with errors_of(f"partition {selection[-1]}"):
         samples = structure.pack(X, model)
         truth = structure.truth(model, samples, y, weights)
         total = truth[1].sum()
         return structure.score(model, samples, truth) if total else 0.0, total
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"partition {selection[-1]}: {error}") from error

@@ -1,7 +1,6 @@
 """Initial completions: labels of another model, clusters as states, random sample weights."""
 
 import warnings
-from contextlib import contextmanager
 
 import numpy as np
 from sklearn.base import clone
@@ -13,16 +12,6 @@ from sstruct._checks.arrays import items_of
 from sstruct._checks.shown import shortened
 from sstruct._input.labels import encode
 from sstruct._input.ragged import check_weights, is_of_nodes
-
-
-@contextmanager
-def errors_of(name):
-    """Context manager that adds a name to the messages of errors."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{name}: {error}") from error
 
 
 def last_of(model):

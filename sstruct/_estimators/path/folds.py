@@ -10,7 +10,7 @@ from sklearn.model_selection import check_cv
 
 from sstruct._checks.arrays import array_of, is_sized, items_of, real_array
 from sstruct._checks.compressed import as_csr, check_compressed
-from sstruct._checks.shown import brief, shortened
+from sstruct._checks.shown import brief, error_kind, shortened
 from sstruct._checks.warn import warn_user
 from sstruct.sequences import Sequences
 
@@ -64,10 +64,10 @@ def splits_of(cv, is_classifier, X, y, groups):
         with np.errstate(invalid="ignore"):  # scikit-learn casts y before it validates it
             return list(check_cv(cv, y, classifier=is_classifier).split(X, y, groups))
     except (TypeError, ValueError, NotImplementedError) as error:
-        kind, reason = TypeError if isinstance(error, TypeError) else ValueError, brief(error)
+        reason = brief(error)
         if "Stratified" in type(cv).__name__ and _are_sequences(y):
             reason = "it requires one label per sample of y, found several; use KFold or GroupKFold"
-        raise kind(f"cv={shortened(cv)} cannot split X and y: {reason}") from error
+        raise error_kind(error)(f"cv={shortened(cv)} cannot split X and y: {reason}") from error
 
 
 def check_splitter(cv):
