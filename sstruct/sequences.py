@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # A list of 20,000 small arrays is pickled array by array for every task of a parallel
 # cross-validation, while joblib maps a few large arrays into shared memory once.
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from sstruct._checks.arrays import (
     concatenated,
     contiguous,
     is_empty,
-    is_sized,
+    is_ordered,
     items_of,
     type_name,
     whole_number,
@@ -653,7 +653,7 @@ def _as_item(item, i):
     if sparse.issparse(item):
         check_attributes(item, name)
         return item
-    if isinstance(item, str | bytes | Mapping | Set) or not is_sized(item):
+    if not is_ordered(item):
         raise TypeError(f"{name} must be an array or a list, found {type(item).__name__}")
     if isinstance(item, list | tuple):
         if len(item) == 0 or not isinstance(item[0], list | np.ndarray):

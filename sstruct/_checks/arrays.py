@@ -5,7 +5,7 @@ Magnitudes are limited, so that squares, sums and products are finite in float64
 
 import operator
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import accumulate
 from numbers import Integral
 
@@ -389,6 +389,15 @@ def is_sized(value):
         return False
     kind = next((kind for kind in (list, tuple) if isinstance(value, kind)), None)
     return kind is None or type(value) is kind or length == kind.__len__(value)
+
+
+def is_ordered(values):
+    """Return True for collections with an order and a length, such as lists and arrays.
+
+    Strings, dicts, sets and sparse matrices are not.
+    """
+    is_other = isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable)
+    return not is_other and is_sized(values)
 
 
 def is_empty(item):

@@ -1,10 +1,8 @@
 """Change points of signals, as passed by users, and their comparison."""
 
-from collections.abc import Iterable, Mapping, Set
-
 import numpy as np
 
-from sstruct._checks.arrays import array_of, check_depth, is_sized, items_of
+from sstruct._checks.arrays import array_of, check_depth, is_ordered, items_of
 from sstruct._checks.shown import shortened
 
 
@@ -27,7 +25,7 @@ def pack_changes(y, name, lengths=None, intervals=False):
         raise ValueError(f"{caller} requires {name} to be passed, but the target {name} is None")
     check_depth(y, name)
     y = items_of(y)
-    if isinstance(y, str | bytes | Mapping | Set) or not isinstance(y, Iterable) or not is_sized(y):
+    if not is_ordered(y):
         raise TypeError(
             f"{name} must be a list with the change points of each signal, found {type(y).__name__}"
         )

@@ -5,14 +5,14 @@ Labels that other libraries use for padding or void nodes are detected.
 
 import numbers
 from collections import deque
-from collections.abc import Hashable, Iterable, Mapping, Set
+from collections.abc import Hashable, Iterable
 from itertools import chain, islice
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite
 
-from sstruct._checks.arrays import array_of, is_sized, is_tensor, items_of, without_view
+from sstruct._checks.arrays import array_of, is_ordered, is_tensor, items_of, without_view
 from sstruct._checks.shown import plain, shortened
 from sstruct._checks.warn import warn_user
 
@@ -100,7 +100,7 @@ def masked_as_none(items):
 def label_list(labels, name):
     """Return the labels of one sequence, or of an image or another array, as a list."""
     labels = masked_as_none(items_of(labels))
-    if isinstance(labels, str | bytes | Mapping | Set) or not is_sized(labels):
+    if not is_ordered(labels):
         found = f"{type(labels).__name__} {shortened(labels)}"
         raise TypeError(f"{name} must be a sequence of labels, found {found}")
     if isinstance(labels, np.ndarray | memoryview):

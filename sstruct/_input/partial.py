@@ -5,12 +5,9 @@ class, `ignore_label`, and masked entries. None instead of a sample marks all of
 unknown.
 """
 
-from collections.abc import Iterable, Mapping, Set
-
 import numpy as np
-from scipy import sparse
 
-from sstruct._checks.arrays import is_sized, items_of
+from sstruct._checks.arrays import is_ordered, items_of
 from sstruct._checks.parameters import is_real
 from sstruct._checks.shown import shortened
 from sstruct._input.labels import (
@@ -97,8 +94,7 @@ def _known_labels(y_partial, nodes, markers, shapes):
 def check_samples(y_partial, n_samples):
     """Return the items of `y_partial`, one for each sample."""
     y_partial = items_of(y_partial)
-    strange = isinstance(y_partial, str | bytes | Mapping | Set) or sparse.issparse(y_partial)
-    if strange or not isinstance(y_partial, Iterable) or not is_sized(y_partial):
+    if not is_ordered(y_partial):
         raise TypeError(
             "y_partial must contain the known labels of each sample, or None, found "
             f"{type(y_partial).__name__}"
@@ -234,7 +230,7 @@ def _marks(value, markers):
 def _labels_of(item, i, expected):
     """Return the labels of a sample as a 1-D array, or as a list for other types."""
     n_axes, item = len(expected), masked_as_none(items_of(item))
-    if isinstance(item, str | bytes | Mapping | Set) or not is_sized(item):
+    if not is_ordered(item):
         raise TypeError(
             f"y_partial[{i}] must be an array of labels or None, found {type(item).__name__} "
             f"{shortened(item)}"

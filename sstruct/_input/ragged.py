@@ -25,6 +25,7 @@ from sstruct._checks.arrays import (
     describe_invalid,
     first_beyond,
     is_empty,
+    is_ordered,
     is_sized,
     items_of,
     real_array,
@@ -543,8 +544,7 @@ def flat_labels(y, nodes, structure, convert=as_labels):
 def _label_sequences(y):
     """Return y, or its items, after checking that it contains a label sequence for each sample."""
     y = items_of(y)
-    strange = isinstance(y, str | bytes | Mapping | Set) or sparse.issparse(y)
-    if strange or not isinstance(y, Iterable) or not is_sized(y):
+    if not is_ordered(y):
         raise TypeError(f"y must be a sequence of label sequences, found {type(y).__name__}")
     if isinstance(y, Sequences):
         check_sequences(y, "y")
@@ -569,8 +569,7 @@ def check_label_sequence(item, name, length):
     if type(item) in (list, tuple) or (type(item) is np.ndarray and item.ndim == 1):
         return
     # Iterating a data frame yields columns and a dict its keys, and sets are not ordered.
-    strange = isinstance(item, str | bytes | Mapping | Set) or hasattr(item, "columns")
-    if strange or not is_sized(item):
+    if not is_ordered(item) or hasattr(item, "columns"):
         raise TypeError(
             f"{name} must be a sequence of labels, found {type(item).__name__} {shortened(item)}"
         )
@@ -716,8 +715,7 @@ def is_of_nodes(sample_weight):
         return sample_weight.ndim > 1
     if isinstance(sample_weight, np.ndarray) and sample_weight.dtype != object:
         return sample_weight.ndim > 1
-    strange = isinstance(sample_weight, str | dict) or sparse.issparse(sample_weight)
-    if strange or not isinstance(sample_weight, Iterable) or not is_sized(sample_weight):
+    if not is_ordered(sample_weight):
         return False
     first = next(iter(sample_weight), None)
     return not isinstance(first, str) and isinstance(first, Iterable)
