@@ -20,6 +20,7 @@ from sstruct._checks.arrays import (
     check_unmasked,
     concatenated,
     contiguous,
+    first_true,
     is_empty,
     is_ordered,
     items_of,
@@ -179,9 +180,7 @@ class Sequences:
         ['B', 'I', 'O']
         """
         lengths = _as_integers(lengths, "lengths")
-        negative = np.flatnonzero(lengths < 0)
-        if len(negative):
-            i = negative[0]
+        if (i := first_true(lengths < 0)) is not None:
             raise ValueError(f"lengths[{i}] is {lengths[i]}, expected at least 0")
         names = column_names(flat) if feature_names is None else feature_names
         flat = _as_flat(flat)
@@ -388,9 +387,8 @@ class Sequences:
         if key.dtype.kind not in "iu":
             raise IndexError(f"an index array must contain integers or bools, found {key.dtype}")
         key = key.astype(np.intp, copy=False)
-        wrong = np.flatnonzero((key < -len(self)) | (key >= len(self)))
-        if len(wrong):
-            raise IndexError(f"index {key[wrong[0]]} is out of range for {len(self)} sequences")
+        if (k := first_true((key < -len(self)) | (key >= len(self)))) is not None:
+            raise IndexError(f"index {key[k]} is out of range for {len(self)} sequences")
         return np.where(key < 0, key + len(self), key)
 
     def _run(self, start, stop):
@@ -486,9 +484,7 @@ def _side_by_side(*parts):
     for part in parts:
         if len(part.flat.shape) != 2 and len(part.flat):
             raise TypeError(f"expected sequences of feature arrays, found {part!r}")
-        wrong = np.flatnonzero(part.lengths != first.lengths)
-        if len(wrong):
-            i = wrong[0]
+        if (i := first_true(part.lengths != first.lengths)) is not None:
             raise ValueError(
                 f"the transformers return {first.lengths[i]} and {part.lengths[i]} rows for sample "
                 f"{i}, expected the same number"
@@ -538,9 +534,7 @@ def check_sequences(sequences, name):
     expected = _n_steps(sequences)
     if len(edges) != len(expected):
         raise ValueError(f"{name}.edge_features has {len(edges)} items, expected {len(expected)}")
-    wrong = np.flatnonzero(edges.lengths != expected)
-    if len(wrong):
-        i = wrong[0]
+    if (i := first_true(edges.lengths != expected)) is not None:
         raise ValueError(
             f"{name}.edge_features[{i}] has {edges.lengths[i]} rows, expected {expected[i]}: one "
             f"for each pair of consecutive rows of the {sequences.lengths[i]} in {name}[{i}]"

@@ -322,6 +322,11 @@ def as_floats(array, name):
     return array.astype(np.float64)
 
 
+def first_true(mask):
+    """Return the index of the first True in a 1-D mask, or None if there is none."""
+    return int(mask.argmax()) if mask.any() else None
+
+
 def first_beyond(values, largest=LARGEST):
     """Return (index along the first axis, value) of the first entry that is NaN or too large.
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._checks._scans import INT32, is_canonical, rises
-from sstruct._checks.arrays import contiguous
+from sstruct._checks.arrays import contiguous, first_true
 from sstruct._checks.shown import shortened
 
 __all__ = ["as_csr", "check_attributes", "check_compressed", "check_rows", "stacked"]
@@ -122,11 +122,9 @@ def check_rows(matrix, rows, name):
             f"{rows[-1]}"
         )
     starts, ends = indptr[rows], indptr[rows + 1]
-    wrong = np.flatnonzero(
-        (starts < 0) | (ends < starts) | (ends > min(n_stored, len(matrix.data)))
-    )
-    if len(wrong):
-        row = rows[wrong[0]]
+    wrong = first_true((starts < 0) | (ends < starts) | (ends > min(n_stored, len(matrix.data))))
+    if wrong is not None:
+        row = rows[wrong]
         raise ValueError(
             f"{name}.indptr[{row}] is {indptr[row]} and the next {indptr[row + 1]}, expected "
             f"nondecreasing values from 0 to {n_stored}"
@@ -230,9 +228,9 @@ def _check_csr(matrix, name):
     for first in range(0, len(indices), AT_ONCE):
         part = indices[first : first + AT_ONCE + 1]
         at = first + 1 + np.flatnonzero(disordered(part[1:], part[:-1]))
-        inside = np.flatnonzero(indptr[np.searchsorted(indptr, at)] != at)
+        inside = at[indptr[np.searchsorted(indptr, at)] != at]
         if len(inside):
-            k = int(at[inside[0]])
+            k = int(inside[0])
             flag = "has_canonical_format" if canonical else "has_sorted_indices"
             raise ValueError(
                 f"{name}.{flag} is True, but {name}.indices has {indices[k - 1]} and then "

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sstruct._checks.arrays import array_of, check_not_sparse, listed
+from sstruct._checks.arrays import array_of, check_not_sparse, first_true, listed
 from sstruct._checks.parameters import is_integer
 from sstruct._checks.shown import shortened
 
@@ -43,9 +43,7 @@ def duration_limits(least, most, labels):
         _limits("min_duration", least, labels, 1),
         _limits("max_duration", most, labels, ANY_DURATION),
     ])  # fmt: skip
-    wrong = np.flatnonzero(limits[0] > limits[1])
-    if len(wrong):
-        k = wrong[0]
+    if (k := first_true(limits[0] > limits[1])) is not None:
         raise ValueError(
             f"min_duration is {limits[0, k]} but max_duration is {limits[1, k]} for label "
             f"{shortened(labels[k])}"

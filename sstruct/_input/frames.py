@@ -10,7 +10,7 @@ from importlib import import_module
 
 import numpy as np
 
-from sstruct._checks.arrays import is_empty
+from sstruct._checks.arrays import first_true, is_empty
 from sstruct._checks.shown import plain, shortened
 
 LIBRARIES = ("pandas", "polars")
@@ -60,7 +60,7 @@ def check_names(found, known, what, expected):
         raise ValueError(
             f"the columns of {what} are {list(found)}, expected {expected}: {list(known)}"
         )
-    k = int(np.flatnonzero(found != known)[0])
+    k = first_true(found != known)
     raise ValueError(
         f"the columns of {what} are not {expected}: column {k} is {shortened(found[k])}, not "
         f"{shortened(known[k])}"

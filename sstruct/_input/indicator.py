@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import array_of, is_sized
+from sstruct._checks.arrays import array_of, first_true, is_sized
 from sstruct._checks.compressed import as_csr, check_compressed
 from sstruct._checks.shown import shortened
 from sstruct._input.frames import LIBRARIES, frame_like, label_names, library_of
@@ -102,9 +102,7 @@ def label_matrix(y, n_rows, n_labels=None):
         # Duplicate entries are merged, and stored zeros removed.
         Y = sparse.csr_matrix(as_csr(y), copy=True)
         Y.sum_duplicates()
-        wrong = ~np.isin(Y.data, (0, 1))
-        if wrong.any():
-            at = np.flatnonzero(wrong)[0]
+        if (at := first_true(~np.isin(Y.data, (0, 1)))) is not None:
             row = int(np.searchsorted(Y.indptr, at, side="right")) - 1
             _raise_not_binary(row, Y.indices[at], Y.data[at])
         Y.eliminate_zeros()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sstruct._checks.arrays import check_listed
+from sstruct._checks.arrays import check_listed, first_true
 from sstruct._checks.parameters import check_choice
 from sstruct._checks.shown import shortened
 from sstruct._input.labels import is_hashable, is_missing, ordered
@@ -126,10 +126,10 @@ class Spans:
     def _check_labels(self):
         wrong = [code for code, part in enumerate(self.table.parts) if part is None]
         if wrong or self.codes.min(initial=0) < 0:
-            at = np.flatnonzero(np.isin(self.codes, [-1, *wrong]))
-            if len(at):
-                i = int(np.searchsorted(self.offsets, at[0], side="right")) - 1
-                t = int(at[0] - self.offsets[i])
+            at = first_true(np.isin(self.codes, [-1, *wrong]))
+            if at is not None:
+                i = int(np.searchsorted(self.offsets, at, side="right")) - 1
+                t = int(at - self.offsets[i])
                 name, labels = self._labels_at(i)
                 raise ValueError(
                     f"{name}[{t}] is {shortened(labels[t])}, expected {self.table.expected()}"

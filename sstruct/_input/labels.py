@@ -12,7 +12,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite
 
-from sstruct._checks.arrays import array_of, is_ordered, is_tensor, items_of, without_view
+from sstruct._checks.arrays import (
+    array_of,
+    first_true,
+    is_ordered,
+    is_tensor,
+    items_of,
+    without_view,
+)
 from sstruct._checks.shown import plain, shortened
 from sstruct._checks.warn import warn_user
 
@@ -277,9 +284,7 @@ def training_classes(classes, labels, used, sample_of):
             "classes must contain at least one label and no duplicates, found "
             f"{len(classes)} labels, {n_distinct} of them distinct: {shortened(classes.tolist())}"
         )
-    unknown = np.flatnonzero(used & (encode(labels, classes) < 0))
-    if len(unknown):
-        at = unknown[0]
+    if (at := first_true(used & (encode(labels, classes) < 0))) is not None:
         raise ValueError(
             f"y[{sample_of(at)}] contains {shortened(labels[at])}, which is not in classes"
         )

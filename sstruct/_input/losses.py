@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sstruct._checks.arrays import LARGEST, is_sized
+from sstruct._checks.arrays import LARGEST, first_true, is_sized
 from sstruct._checks.shown import shortened
 
 NAMES = ("hamming", "hamming-count", "balanced")
@@ -104,8 +104,7 @@ def node_costs(
     cost = _cost_array(loss, shapes, expected, names)
     if cost.ndim == 1:
         return cost[:, np.newaxis] * wrong, True
-    if np.diag(cost).any():
-        k = np.diag(cost).nonzero()[0][0]
+    if (k := first_true(np.diag(cost) != 0)) is not None:
         raise ValueError(
             f"loss must have a zero diagonal, since the cost of the true label is 0; found "
             f"loss[{k}, {k}] = {cost[k, k]:g}"

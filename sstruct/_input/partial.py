@@ -7,7 +7,7 @@ unknown.
 
 import numpy as np
 
-from sstruct._checks.arrays import is_ordered, items_of
+from sstruct._checks.arrays import first_true, is_ordered, items_of
 from sstruct._checks.parameters import is_real
 from sstruct._checks.shown import shortened
 from sstruct._input.labels import (
@@ -56,11 +56,10 @@ def known_codes(y_partial, nodes, classes, ignore_label, shapes=None):
             place = place_of(row, nodes, shapes)
             raise TypeError(f"y_partial{place} is {shortened(label)}, expected a label")
     out[where] = codes = encode(label_array(labels), classes)
-    wrong = np.flatnonzero(codes < 0)
-    if len(wrong):
-        row = int(where[wrong[0]])
+    if (at := first_true(codes < 0)) is not None:
+        place = place_of(int(where[at]), nodes, shapes)
         raise ValueError(
-            f"y_partial{place_of(row, nodes, shapes)} is {shortened(labels[wrong[0]])}, expected "
+            f"y_partial{place} is {shortened(labels[at])}, expected "
             f"{one_of(classes)}, or {marker_names(markers)} if the label is unknown"
         )
     return out

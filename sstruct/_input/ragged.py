@@ -24,6 +24,7 @@ from sstruct._checks.arrays import (
     contiguous,
     describe_invalid,
     first_beyond,
+    first_true,
     is_empty,
     is_ordered,
     is_sized,
@@ -527,14 +528,12 @@ def flat_labels(y, nodes, structure, convert=as_labels):
         lengths, flat = list(map(len, y)), None
         if 0 in lengths:  # empty arrays may have any dtype
             y = [item for item in y if len(item)]
-    wrong = np.flatnonzero(np.asarray(lengths) != nodes.lengths)
-    if len(wrong):
-        i = wrong[0]
+    if (i := first_true(np.asarray(lengths) != nodes.lengths)) is not None:
         raise ValueError(f"X[{i}] has {nodes.lengths[i]} nodes but y[{i}] has {lengths[i]} labels")
     labels = convert(concatenate_labels(y) if flat is None else flat, **rules)
     if len(labels) != nodes.offsets[-1]:  # such as custom list classes
         counts = np.array([len([*item]) for item in y])
-        i = np.flatnonzero(counts != nodes.lengths)[0]
+        i = first_true(counts != nodes.lengths)
         raise ValueError(
             f"y[{i}] has length {nodes.lengths[i]} but contains {counts[i]} labels; pass a list"
         )
@@ -598,9 +597,7 @@ def labels_of_rows(y, n_rows, **rules):
     y = masked_as_none(y)
     if isinstance(y, Sequences):
         check_sequences(y, "y")
-        long = np.flatnonzero(y.lengths != 1)
-        if len(long):
-            i = long[0]
+        if (i := first_true(y.lengths != 1)) is not None:
             raise ValueError(
                 f"y[{i}] has {y.lengths[i]} labels, but X is 2-D: each row is a sequence of one "
                 "node. Split X in the same way: Sequences.from_lengths(X, y.lengths)"
@@ -650,19 +647,16 @@ def check_weights(sample_weight, n_samples):
         weights = np.full(n_samples, float(weights))
     if weights.shape != (n_samples,):
         raise ValueError(f"sample_weight has shape {weights.shape}, expected {(n_samples,)}")
-    if not np.isfinite(weights).all():
-        i = np.flatnonzero(~np.isfinite(weights))[0]
+    if (i := first_true(~np.isfinite(weights))) is not None:
         raise ValueError(f"sample_weight[{i}] is {weights[i]}, expected a finite number")
-    if (weights < 0).any():
-        i = np.flatnonzero(weights < 0)[0]
+    if (i := first_true(weights < 0)) is not None:
         raise ValueError(f"sample_weight[{i}] is {weights[i]}, expected a nonnegative weight")
     if not weights.any():
         raise ValueError("sample_weight is zero for every sample")
     with np.errstate(over="ignore"):
         total = weights.sum()
-    wrong = np.flatnonzero((weights > 0) & ~(np.minimum(weights, weights / total) >= TINY))
-    if len(wrong):
-        i = wrong[0]
+    are_tiny = (weights > 0) & ~(np.minimum(weights, weights / total) >= TINY)
+    if (i := first_true(are_tiny)) is not None:
         raise ValueError(
             f"sample_weight[{i}] is {weights[i]:g} of a sum of {total:g}, expected 0, or at least "
             f"{TINY:g} both in absolute terms and as a fraction of the sum"
@@ -777,10 +771,10 @@ def _weights_of_nodes(item, i, shape):
     if weights.dtype.kind not in "fiub":
         raise TypeError(f"sample_weight[{i}] has dtype {weights.dtype}, expected real numbers")
     weights = weights.astype(np.float64).ravel()
-    wrong = np.flatnonzero(~(np.isfinite(weights) & ((weights == 0) | (weights >= TINY))))
-    if len(wrong):
+    are_valid = np.isfinite(weights) & ((weights == 0) | (weights >= TINY))
+    if (node := first_true(~are_valid)) is not None:
         raise ValueError(
-            f"sample_weight[{i}] has {weights[wrong[0]]} at node {wrong[0]}, expected finite "
+            f"sample_weight[{i}] has {weights[node]} at node {node}, expected finite "
             f"numbers, each 0 or at least {TINY:g}"
         )
     return weights
@@ -833,10 +827,9 @@ def labeled_nodes(structure, nodes, labels, sample_weight, completion=None):
     labeled = np.ones(len(labels), bool) if ignored is None else ~is_label(labels, ignored)
     if node_weights is not None:
         total = np.bincount(sample, weights=node_weights * labeled, minlength=len(lengths))
-        wrong = np.flatnonzero(total > LARGEST)
-        if len(wrong):
+        if (i := first_true(total > LARGEST)) is not None:
             raise ValueError(
-                f"sample_weight[{wrong[0]}] sums to {total[wrong[0]]:g} over the labeled nodes, "
+                f"sample_weight[{i}] sums to {total[i]:g} over the labeled nodes, "
                 f"expected at most {LARGEST:g}"
             )
         weights = (total > 0).astype(np.float64)

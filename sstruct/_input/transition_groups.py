@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sstruct._checks.arrays import array_of, is_sized
+from sstruct._checks.arrays import array_of, first_true, is_sized
 from sstruct._input.labels import shortened
 
 ARRAY = "an array of integers"
@@ -84,10 +84,10 @@ def _group_array(transitions):
             "-1 for a transition without a weight"
         )
     found = np.unique(groups[groups >= 0])
-    gaps = np.flatnonzero(found != np.arange(len(found), dtype=found.dtype))
-    if len(gaps):
+    gap = first_true(found != np.arange(len(found), dtype=found.dtype))
+    if gap is not None:
         raise ValueError(
-            f"transitions has group {found[gaps[0]]}, but not group {gaps[0]}; number groups from "
+            f"transitions has group {found[gap]}, but not group {gap}; number groups from "
             "0 on without gaps"
         )
     return groups.astype(np.int32, order="C")

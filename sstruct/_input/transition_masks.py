@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sstruct._checks.arrays import array_of
+from sstruct._checks.arrays import array_of, first_true
 from sstruct._input.labels import shortened
 from sstruct._input.partial import one_of
 
@@ -261,9 +261,9 @@ def check_labelings(codes, offsets, edge_mask, boundary_mask, classes, rule=None
     some = np.flatnonzero(np.diff(offsets))  # nonempty sequences
     step = (codes[:-1] >= 0) & (codes[1:] >= 0)
     step[offsets[some[1:]] - 1] = False
-    broken = np.flatnonzero(step & ~edge_mask[codes[:-1], codes[1:]])
-    if len(broken):
-        row = broken[0] + 1
+    before = first_true(step & ~edge_mask[codes[:-1], codes[1:]])
+    if before is not None:
+        row = before + 1
         i = int(np.searchsorted(offsets, row, side="right")) - 1
         advice = _scheme_advice(rule, codes, offsets, names, row)
         raise ValueError(
@@ -277,9 +277,7 @@ def check_labelings(codes, offsets, edge_mask, boundary_mask, classes, rule=None
         (boundary_mask[0], offsets[some], "starts"),
         (boundary_mask[1], offsets[some + 1] - 1, "ends"),
     ):
-        broken = np.flatnonzero((codes[rows] >= 0) & ~mask[codes[rows]])
-        if len(broken):
-            at = broken[0]
+        if (at := first_true((codes[rows] >= 0) & ~mask[codes[rows]])) is not None:
             advice = _scheme_advice(rule, codes, offsets, names, rows[at])
             raise ValueError(
                 f"y[{some[at]}] {what} with {shortened(names[codes[rows[at]]])}, which "

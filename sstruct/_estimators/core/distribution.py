@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sstruct._checks.arrays import first_true
 from sstruct._input.threads import n_threads
 from sstruct._problems.core._sums import sum_blocks
 
@@ -100,9 +101,8 @@ class BlockDistribution:
     def _checked(self, scale, **wanted):
         """Return the second result of `_sums`, or raise if a sample has no labeling."""
         log_partition, out = self._sums(scale, **wanted)
-        none = np.flatnonzero(log_partition == -np.inf)
-        if len(none):
-            raise ValueError(self._without_labeling(self.some[none[0]]))
+        if (k := first_true(log_partition == -np.inf)) is not None:
+            raise ValueError(self._without_labeling(self.some[k]))
         return out
 
     def _without_labeling(self, i):

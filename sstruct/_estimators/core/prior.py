@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
-from sstruct._checks.arrays import LARGEST, real_array
+from sstruct._checks.arrays import LARGEST, first_true, real_array
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.fitted_model import FittedModel
 from sstruct._estimators.core.online import OF_DATA, check_same_classes, model_attributes
@@ -91,11 +91,8 @@ def _vector(prior):
             f"prior has shape {w.shape}, expected (n_weights,), in the order of w_, or a fitted "
             "model"
         )
-    wrong = np.flatnonzero(~(np.abs(w) <= LARGEST))
-    if len(wrong):
-        raise ValueError(
-            f"prior[{wrong[0]}] is {w[wrong[0]]:g}, expected finite weights of at most {LARGEST:g}"
-        )
+    if (k := first_true(~(np.abs(w) <= LARGEST))) is not None:
+        raise ValueError(f"prior[{k}] is {w[k]:g}, expected finite weights of at most {LARGEST:g}")
     return w
 
 

@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.optimize import LinearConstraint, milp
 from sklearn.base import BaseEstimator
 
-from sstruct._checks.arrays import LARGEST, first_beyond, real_array
+from sstruct._checks.arrays import LARGEST, first_beyond, first_true, real_array
 from sstruct._checks.compressed import as_csr, check_compressed
 from sstruct._checks.parameters import check_number
 from sstruct._checks.shown import shortened
@@ -84,8 +84,7 @@ class BinaryProgram:
         costs = np.full(n, 1 / n) if self.costs is None else _finite(self.costs, "costs")
         if costs.shape != (n,):
             raise ValueError(f"costs must have shape ({n},), found {costs.shape}")
-        if (costs < 0).any():
-            j = int(np.argmax(costs < 0))
+        if (j := first_true(costs < 0)) is not None:
             raise ValueError(f"costs must be at least 0, found {costs[j]} at index {j}")
         given = self.constraints
         if isinstance(given, LinearConstraint):
@@ -127,7 +126,7 @@ class BinaryProgram:
         value, size = self.matrix @ labeling, abs(self.matrix) @ labeling
         slack = TOLERANCE * np.maximum(1, size)
         wrong = (value < self.lower - slack) | (value > self.upper + slack)
-        return int(np.argmax(wrong)) if wrong.any() else None
+        return first_true(wrong)
 
 
 # After the dataclass, which evaluates annotations in the module of the class.
@@ -171,9 +170,7 @@ def _rows(constraint, k, n):
                 f"found shape {bound.shape}"
             )
         bounds.append(np.broadcast_to(bound, matrix.shape[0]))
-    wrong = np.flatnonzero(bounds[0] > bounds[1])
-    if len(wrong):
-        row = wrong[0]
+    if (row := first_true(bounds[0] > bounds[1])) is not None:
         raise ValueError(
             f"{name} has lb {bounds[0][row]:g} above ub {bounds[1][row]:g} in row {row}"
         )

@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
+from sstruct._checks.arrays import first_true
 from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
 from sstruct._estimators.core.base import BaseSSVM
@@ -97,8 +98,7 @@ class Sweep:
             return
         lower, upper = map(self.public, self.training.bounds)
         start = np.zeros(len(lower)) if self.prior is None else self.prior
-        wrong = np.flatnonzero((lower > start) | (upper < start))
-        if len(wrong):
+        if (at := first_true((lower > start) | (upper < start))) is not None:
             scores = self.structure.class_scores
             if scores is not None and parse_class_scores(scores)[0] == "fixed":
                 raise ValueError(
@@ -106,7 +106,6 @@ class Sweep:
                     'at w = 0; use class_scores=("scale", ...), a prior with the weight 1, or fit '
                     "the values of lam separately"
                 )
-            at = wrong[0]
             where = "w = 0, so 0" if self.prior is None else "the prior, so its weights"
             raise ValueError(
                 f"bounds of weight {at} are {lower[at]:g} and {upper[at]:g}, but a path starts at "
@@ -363,10 +362,10 @@ class LambdaGrid(AlongLambda):
                     row[name] += before[name]
 
     def _at(self, lam):
-        found = np.flatnonzero(self.lams_ == lam)
-        if len(found) == 0:
+        row = first_true(self.lams_ == lam)
+        if row is None:
             raise ValueError(f"lam={shortened(lam)} is not one of the solved values {self.lams_}")
-        return int(found[0]), 1.0
+        return row, 1.0
 
     def _status_at(self, row, objective):
         is_above = self.gaps_[row] > self._largest_gap(objective)
