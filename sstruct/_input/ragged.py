@@ -634,11 +634,7 @@ def check_weights(sample_weight, n_samples):
     """Return sample weights as float64: finite, nonnegative and not all zero."""
     if sample_weight is None:
         return np.ones(n_samples)
-    check_unmasked(sample_weight, "sample_weight")
-    try:
-        weights = np.asarray(sample_weight)
-    except ValueError:
-        raise ValueError("sample_weight must have one number per sample, found sequences") from None
+    weights = array_of(sample_weight, "sample_weight", "one number per sample")
     if weights.dtype.kind not in "fiub":
         raise TypeError(f"sample_weight has dtype {weights.dtype}, expected real numbers")
     _check_not_row_lengths(weights, n_samples)
@@ -758,11 +754,7 @@ def _is_single(item):
 
 def _weights_of_nodes(item, i, shape):
     """Return the node weights of one sample as a flat array."""
-    check_unmasked(item, f"sample_weight[{i}]")
-    try:
-        weights = np.asarray(item)
-    except ValueError:
-        raise ValueError(f"sample_weight[{i}] is ragged, expected shape {shape}") from None
+    weights = array_of(item, f"sample_weight[{i}]", f"an array of shape {shape}")
     if weights.shape != shape:
         raise ValueError(
             f"sample_weight[{i}] has shape {weights.shape}, expected {shape}: a weight for each "
