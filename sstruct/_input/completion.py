@@ -1,9 +1,12 @@
 """Labels that are partly hidden, and their completion by a model."""
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
+
+from sstruct._input.labels import object_array
 
 
 class KnownOutputs:
@@ -85,11 +88,7 @@ class Completion:
         """Return the labels of the model; with states, pairs of a label and its state."""
         if self.n_states == 1:
             return classes
-        states = np.empty(len(classes) * self.n_states, dtype=object)
-        for k, label in enumerate(classes.tolist()):
-            for s in range(self.n_states):
-                states[k * self.n_states + s] = label, s
-        return states
+        return object_array(product(classes.tolist(), range(self.n_states)))
 
     def spread(self, table, axes=(0, 1)):
         """Repeat a table of labels for their states along the given axes; None stays None."""
