@@ -1,10 +1,9 @@
 """The parameter `class_scores`: columns of X that are scores of the classes."""
 
-from numbers import Integral
-
 import numpy as np
 
 from sstruct._checks.arrays import array_of
+from sstruct._checks.parameters import is_integer
 from sstruct._checks.shown import shortened
 
 # How the weight of the scores is chosen: learned, at least 0; or 1.
@@ -31,7 +30,7 @@ def parse_class_scores(class_scores):
             )
     if isinstance(columns, slice):
         for part in (columns.start, columns.stop, columns.step):
-            if not (part is None or _is_index(part)):
+            if not (part is None or is_integer(part)):
                 raise TypeError(
                     f"class_scores={shortened(class_scores)}: slices must contain integers; "
                     "pass a list of names instead"
@@ -42,7 +41,7 @@ def parse_class_scores(class_scores):
     if not isinstance(columns, list):  # a list of numbers and strings would become strings
         array = array_of(columns, "class_scores", FORMS)
         columns = array.tolist() if array.ndim == 1 else [None]
-    if not (all(map(_is_index, columns)) or all(isinstance(each, str) for each in columns)):
+    if not (all(map(is_integer, columns)) or all(isinstance(each, str) for each in columns)):
         raise _wrong_form(class_scores)
     return weight, columns
 
@@ -135,10 +134,6 @@ def _numbers_of(names, known):
                 f"names are {shortened(list(known))}"
             )
     return [number[name] for name in names]
-
-
-def _is_index(value):
-    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
 
 
 def _wrong_form(class_scores):

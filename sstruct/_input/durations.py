@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from sstruct._checks.arrays import array_of, check_not_sparse, first_true, listed
-from sstruct._checks.parameters import is_integer
+from sstruct._checks.parameters import Range, is_integer
 from sstruct._checks.shown import shortened
 
-ANY_DURATION = np.iinfo(np.int64).max
+ANY_DURATION = int(np.iinfo(np.int64).max)
 AUTO_BINS = 2 ** np.arange(11)
 
 
@@ -79,12 +79,7 @@ def _limits(name, value, labels, unlimited):
         values = listed(value, name, expected)
         if labels is not None and len(values) != len(labels):
             raise ValueError(f"{name} must have {len(labels)} entries, found {len(values)}")
+    limit = Range(least=1, below=ANY_DURATION + 1, whole=True, other=(None,) if optional else ())
     for item in values:
-        if not is_integer(item) and (item is not None or not optional):
-            kind = "integers or None" if optional else "integers"
-            raise TypeError(f"{name} must be {kind}, found {shortened(item)}")
-        if item is not None and not 1 <= item <= ANY_DURATION:
-            raise ValueError(
-                f"{name} must be at least 1 and at most {ANY_DURATION}, found {shortened(item)}"
-            )
+        limit.check(name, item)
     return [unlimited if item is None else int(item) for item in values]
