@@ -112,11 +112,13 @@ def node_costs(
     return cost, True
 
 
-def _balanced(codes: np.ndarray, weights: np.ndarray, n_labels: int) -> NDArray[np.float64]:
-    """Return N / (K N_k) for the K labels that occur, with weighted N; 0 for other labels."""
+def _balanced(
+    codes: np.ndarray, weights: np.ndarray, n_labels: int, missing: float = 0
+) -> NDArray[np.float64]:
+    """Return N / (K N_k) for the K labels that occur, with weighted N; `missing` for others."""
     count = np.bincount(codes, weights=weights, minlength=n_labels)
-    occurs = count > 0
-    return np.divide(count.sum(), occurs.sum() * count, out=np.zeros(n_labels), where=occurs)
+    occurs, out = count > 0, np.full(n_labels, float(missing))
+    return np.divide(count.sum(), occurs.sum() * count, out=out, where=occurs)
 
 
 def class_weighted_costs(
@@ -280,9 +282,7 @@ def class_weights(
     if class_weight is None:
         return np.ones(K)
     if isinstance(class_weight, str) and class_weight == "balanced":
-        count = np.bincount(codes, weights=weights, minlength=K)
-        present = count > 0
-        return np.divide(count.sum(), present.sum() * count, out=np.ones(K), where=present)
+        return _balanced(codes, weights, K, missing=1)
     if not isinstance(class_weight, dict):
         raise ValueError(
             f'class_weight must be a dict, "balanced" or None, found {shortened(class_weight)}'
