@@ -6,9 +6,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
 from sstruct._estimators.core.constant_predictions import constant_prediction
+from sstruct._estimators.core.held_out import on_disk
 from sstruct._estimators.core.scales import Scales
 from sstruct._estimators.core.training import Quality
-from sstruct._problems.core._rows import is_mapped
 from sstruct._solvers.core.solver import relative
 from sstruct._solvers.core.status import Limit, Status
 from sstruct._solvers.frank_wolfe.block_coordinate import MOST_ROUNDS
@@ -125,7 +125,7 @@ def scale_warning(structure, training, limited):
     limited : whether a limit stopped the fit
     """
     rows = training.features
-    if not rows or (not limited and any(map(_on_disk, rows))):
+    if not rows or (not limited and any(map(on_disk, rows))):
         return None
     scales = Scales.of(*rows)
     if scales is None:
@@ -156,10 +156,6 @@ def scale_warning(structure, training, limited):
             f"{largest:.3g}; expected values around 1, the scale of the bias and pairwise terms"
         )
     return f"scale the features: {numbers}. {_scaling_advice(structure, training.features)}"
-
-
-def _on_disk(rows):
-    return is_mapped(rows.data if sparse.issparse(rows) else rows)
 
 
 def _has_neighbors(training):
