@@ -18,12 +18,6 @@ class ArrayAttribute(Protocol):
     def __get__(self, instance: Any, owner: Any = None, /) -> np.ndarray: ...
 
 
-class FloatAttribute(Protocol):
-    """A property that returns a number."""
-
-    def __get__(self, instance: Any, owner: Any = None, /) -> float: ...
-
-
 # Unlike numpy.typing.ArrayLike, without strings: a type checker then checks options such as
 # loss="hamming", which may be arrays, too.
 NumericArrayLike = (

@@ -44,7 +44,6 @@ from sstruct._estimators.core.training import Samples
 from sstruct._estimators.core.weight_frame import (
     named_weights,
     names_of_features,
-    scores_weight,
     weight_frame,
     weights_by,
 )
@@ -495,9 +494,16 @@ class ScoredLabelingSSVM(LabelingSSVM):
     """A LabelingSSVM that accepts scores of the classes from another model."""
 
     coef_ = weights_by(FittedModel.node_coef, "Weights of each label.")
-    class_scores_weight_ = scores_weight("Weight of the class scores.")
 
     class_scores: Any = None
+
+    @property
+    def class_scores_weight_(self) -> float:
+        """Weight of the class scores."""
+        _, model = self._fitted()
+        if model.get("_class_scores") is None:
+            raise AttributeError("class_scores_weight_ exists only after a fit with class_scores")
+        return float(model.table("class_scores")[0])
 
 
 def tokenized(estimator):

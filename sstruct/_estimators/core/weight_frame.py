@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sstruct._checks.arrays import array_of
-from sstruct._checks.types import ArrayAttribute, FloatAttribute
+from sstruct._checks.types import ArrayAttribute
 from sstruct._input.labels import as_labels, object_array, shortened
 
 
@@ -30,18 +30,6 @@ def weights_by(function, doc) -> ArrayAttribute:
     def get(estimator: Any) -> np.ndarray:
         _, model = estimator._fitted()
         return function(model)
-
-    return property(get, doc=doc)
-
-
-def scores_weight(doc) -> FloatAttribute:
-    """Return a property for the weight of the scores of classes."""
-
-    def get(estimator: Any) -> float:
-        _, model = estimator._fitted()
-        if model.get("_class_scores") is None:
-            raise AttributeError("class_scores_weight_ exists only after a fit with class_scores")
-        return float(model.table("class_scores")[0])
 
     return property(get, doc=doc)
 
