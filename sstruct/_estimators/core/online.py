@@ -39,13 +39,7 @@ def structure_for_partial_fit(structure, model, y, classes):
         if a parameter requires all samples.
     """
     parameters = structure.parameters
-    for name in ("loss", "class_weight"):
-        value = parameters.get(name)
-        if isinstance(value, str) and value == "balanced":
-            raise ValueError(
-                f'{name}="balanced" is not supported by partial_fit, since it counts the labels of '
-                f"all samples; set {name} to numbers"
-            )
+    structure.check_not_balanced("by partial_fit")
     if structure.has_objective and isinstance(structure.lam, str):
         raise ValueError(
             f"lam={structure.lam!r} is not supported by partial_fit, since it depends on all "

@@ -5,7 +5,7 @@ from joblib.parallel import get_active_backend
 from scipy import sparse
 
 from sstruct._checks.arrays import is_partitioned, is_sized
-from sstruct._checks.parameters import random_of
+from sstruct._checks.parameters import drawn_seed
 from sstruct._checks.shown import shortened
 from sstruct._cluster.dask_partitions import DaskPartitions
 from sstruct._cluster.partition import changed, cuts
@@ -215,7 +215,7 @@ def _packed_parts(structure, client, sources, weights):
     local = structure.with_parameters(
         prior=None,  # only the caller needs it
         # The same in all partitions, since it may control the search for labelings.
-        random_state=int(random_of(structure.random_state).randint(np.iinfo(np.int32).max)),
+        random_state=drawn_seed(structure.random_state),
         # Options of the solver, such as a checkpoint, are for the caller.
         solver=structure.chosen_solver.name,
     )
@@ -327,13 +327,7 @@ def _can_be_cut(structure, samples, validation):
 def _check_supports_partitions(structure):
     """Raise ValueError if a parameter needs all samples in one place."""
     name = "partitions on a cluster"
-    for key in ("loss", "class_weight"):
-        value = structure.parameters.get(key)
-        if isinstance(value, str) and value == "balanced":
-            raise ValueError(
-                f"{key}='balanced' is not supported for {name}, since it counts the labels of all "
-                f"samples; set {key} to numbers"
-            )
+    structure.check_not_balanced(f"for {name}")
     structure.check_partitions()
     chosen = structure.chosen_solver
     if chosen.name not in ("auto", "mp-bcfw", "bcfw"):

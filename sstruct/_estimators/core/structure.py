@@ -233,6 +233,19 @@ class Structure:
         y : labels that are not partitions yet, or None
         """
 
+    def check_not_balanced(self, where):
+        """Raise ValueError for parameters that count the labels of all samples.
+
+        where : why the samples are not known at once, for the error
+        """
+        for name in ("loss", "class_weight"):
+            value = self.parameters.get(name)
+            if isinstance(value, str) and value == "balanced":
+                raise ValueError(
+                    f'{name}="balanced" is not supported {where}, since it counts the labels of '
+                    f"all samples; set {name} to numbers"
+                )
+
     def describe(self, attributes):
         """Return fitted attributes, after updating those that depend on the weights."""
         return attributes
