@@ -34,6 +34,16 @@ def active_client():
     return client if isinstance(client, distributed.Client) else None
 
 
+def current_client():
+    """Return the client of joblib's backend, of the current task, or Dask's current client."""
+    client = active_client()
+    if client is None:
+        from distributed import default_client, get_client
+
+        client = get_client() if in_task() else default_client()
+    return client
+
+
 def in_task():
     """Return whether the caller runs in a task on a worker of a Dask cluster."""
     distributed = sys.modules.get("distributed")

@@ -22,7 +22,7 @@ from sstruct._estimators.core.prior import prior_weights, with_prior
 from sstruct._estimators.core.sample_data import SampleData, fingerprint
 from sstruct._estimators.core.training import Quality, Samples, Training, have_same_values
 from sstruct._input.ragged import NO_NODES, NoNodesError, is_of_nodes
-from sstruct._input.threads import active_client, in_task
+from sstruct._input.threads import active_client, current_client, in_task
 from sstruct._solvers.rounds.partitioned_blocks import (
     PartitionedBlocks,
     facts_of,
@@ -166,7 +166,7 @@ def parted_training(structure, samples, validation):
     partitions = Partitions.of(samples.X, samples.y, structure.samples_are_rows)
     sources, weights = partitions.of_weight(samples.sample_weight, structure.rejects_lengths)
     structure = with_prior(structure)
-    parts, facts, ends, empty = _packed_parts(structure, partitions.client, sources, weights)
+    parts, facts, ends, empty = _packed_parts(structure, current_client(), sources, weights)
     total = sum(fact["total_weight"] for fact in facts)
     lam, scale = resolve_lam_and_scale(
         structure, total, lambda: joined([fact["scale"] for fact in facts])

@@ -26,7 +26,7 @@ from sstruct._estimators.core.training import Samples
 from sstruct._input import frames
 from sstruct._input.mapped_files import open_mapped
 from sstruct._input.ragged import check_not_lengths, check_weights
-from sstruct._input.threads import active_client, in_task
+from sstruct._input.threads import current_client, in_task
 from sstruct.sequences import Sequences
 
 
@@ -50,17 +50,12 @@ class Partitions:
     @classmethod
     def of(cls, X, y, rows):
         """Return the Partitions of arguments of ``fit``."""
-        client = _client()
+        client = current_client()
         y = None if y is None else futures(client, y, "y", rows)
         return cls(futures(client, X, "X", rows), y, rows)
 
     def __len__(self):
         return len(self.X)
-
-    @property
-    def client(self):
-        """The client of joblib's active backend, of the current task, or Dask's current client."""
-        return _client()
 
     def of_weight(self, sample_weight, rejects_lengths=False):
         """Return the partitions with a sample of positive weight, and the weights of all samples.
@@ -71,7 +66,7 @@ class Partitions:
             If there is no such sample; with `rejects_lengths` also if the weights are integers that
             equal the numbers of labels of the samples.
         """
-        client = self.client
+        client = current_client()
         parts, lengths = self._parts(client)
         if not sum(lengths):
             raise ValueError("X has 0 samples, expected at least 1")
@@ -128,7 +123,7 @@ class Partitions:
                 name = "test" if len(train) else "training"
                 raise ValueError(f"split {k} of cv has no {name} partition, expected at least 1")
         # A waiting task releases its thread to other tasks.
-        with worker_client() if in_task() else nullcontext(self.client) as client:
+        with worker_client() if in_task() else nullcontext(current_client()) as client:
             parts, lengths = self._parts(client)
             sources = [part.source for part in parts]
             pairs = [[[sources[i] for i in rows] for rows in split] for split in numbers]
@@ -143,15 +138,6 @@ class Partitions:
     def _parts(self, client):
         take = _rows_taken if self.rows else _taken
         return existing_partitions(client, self.X, self.y, take, self.rows)
-
-
-def _client():
-    client = active_client()
-    if client is None:
-        from distributed import default_client, get_client
-
-        client = get_client() if in_task() else default_client()
-    return client
 
 
 def _taken(X, y, number):
@@ -223,7 +209,7 @@ def parted_score(structure, model, X, y, sample_weight):
         samples = structure.pack(X, model)
         return structure.score(model, samples, structure.truth(model, samples, y, sample_weight))
     parts, weights = partitions.of_weight(sample_weight)
-    client = partitions.client
+    client = current_client()
     [fitted] = client.scatter([(structure, model)], hash=False)
     found = [
         client.submit(

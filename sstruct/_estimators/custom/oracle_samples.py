@@ -7,7 +7,7 @@ import numpy as np
 from sstruct._cluster.dask_cluster import Cluster, ClusterCalls
 from sstruct._cluster.partition import PARTS, choose, existing_partitions, sent_parts
 from sstruct._cluster.processes import Workers, for_searches
-from sstruct._input.threads import active_client, in_task, n_workers
+from sstruct._input.threads import active_client, current_client, in_task, n_workers
 from sstruct._problems.custom.oracle_calls import OracleCalls, samples_of
 
 
@@ -77,11 +77,7 @@ class OraclePartitions:
                 "partitions are not supported if fit runs in a task of a Dask cluster, because the "
                 "task would wait for its own worker; call fit outside of tasks, or pass lists"
             )
-        self.client = active_client()
-        if self.client is None:
-            from distributed import default_client
-
-            self.client = default_client()
+        self.client = current_client()
         self.parts, self.lengths = existing_partitions(self.client, X, y)
         if len(self) == 0:
             raise ValueError("X has 0 samples, expected at least 1")
