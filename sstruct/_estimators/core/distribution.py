@@ -143,24 +143,18 @@ class IndependentNodes:
 
     def best_scores(self):
         """Return the highest score of each node, shape (n_nodes,)."""
-        if not len(self.start):
-            return np.empty(0)
-        return np.maximum.reduceat(self.scores, self.start)
+        return self._reduced(np.maximum, self.scores)
 
     def log_partition(self, scale):
         """Return log Z of each node, -inf if no label is possible; shape (n_nodes,)."""
-        if not len(self.start):
-            return np.empty(0)
         highest, terms = self._terms(scale)
         with np.errstate(divide="ignore"):
-            return scale * highest + np.log(np.add.reduceat(terms, self.start))
+            return scale * highest + np.log(self._reduced(np.add, terms))
 
     def marginals(self, scale):
         """Return the probability of each label at each node, concatenated."""
-        if not len(self.start):
-            return np.empty(0)
         _, terms = self._terms(scale)
-        return terms / np.add.reduceat(terms, self.start)[self.node]
+        return terms / self._reduced(np.add, terms)[self.node]
 
     def draw(self, scale, n_draws, random):
         """Return, for each node, the codes of random labels, of shape (n_draws, 1)."""
@@ -170,6 +164,10 @@ class IndependentNodes:
             np.searchsorted(sums / sums[-1], u, side="right")[:, np.newaxis]
             for sums, u in zip(map(np.cumsum, parts), uniform)
         ]
+
+    def _reduced(self, ufunc, values):
+        """Reduce the values of each node; NumPy requires at least one node."""
+        return ufunc.reduceat(values, self.start) if len(self.start) else np.empty(0)
 
     def _terms(self, scale):
         """Return the highest finite score of each node, and the exponentials relative to it."""
