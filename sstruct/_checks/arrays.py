@@ -224,15 +224,18 @@ def listed_samples(X, kind, noun="sample", fitted=False):
     return X
 
 
+def check_given_target(y, name="y", owner="This estimator"):
+    """Raise ValueError if y is None, in the words of scikit-learn."""
+    if y is None:
+        raise ValueError(f"{owner} requires {name} to be passed, but the target {name} is None")
+
+
 def listed_targets(y, n_samples, kind, name="y"):
     """Return y as a list, tuple or array with an item for each sample, or raise.
 
     kind : description of a valid y, for errors
     """
-    if y is None:
-        raise ValueError(
-            f"This estimator requires {name} to be passed, but the target {name} is None"
-        )
+    check_given_target(y, name)
     y = _items_listed(y, name, kind)
     if len(y) != n_samples:
         raise ValueError(f"X has {n_samples} samples but {name} has {len(y)}")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sstruct._checks.arrays import array_of, check_depth, is_ordered, items_of
+from sstruct._checks.arrays import array_of, check_depth, check_given_target, is_ordered, items_of
 from sstruct._checks.shown import shortened
 
 
@@ -20,9 +20,7 @@ def pack_changes(y, name, lengths=None, intervals=False):
         Whether entries may be intervals, pairs of the first and the last possible change point. The
         arrays then have shape (n_changes, 2).
     """
-    if y is None:
-        caller = "This estimator" if name == "y" else "The score"
-        raise ValueError(f"{caller} requires {name} to be passed, but the target {name} is None")
+    check_given_target(y, name, "This estimator" if name == "y" else "The score")
     check_depth(y, name)
     y = items_of(y)
     if not is_ordered(y):

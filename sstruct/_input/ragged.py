@@ -19,6 +19,7 @@ from sstruct._checks.arrays import (
     array_of,
     as_floats,
     check_depth,
+    check_given_target,
     check_unmasked,
     concatenated,
     contiguous,
@@ -556,10 +557,7 @@ def _place_of(row, nodes):
 
 def check_target(y, estimator_name):
     """Raise an error if y is None or contains deeply nested lists."""
-    if y is None:
-        raise ValueError(
-            f"This {estimator_name} estimator requires y to be passed, but the target y is None"
-        )
+    check_given_target(y, owner=f"This {estimator_name} estimator")
     check_depth(y, "y")
 
 
