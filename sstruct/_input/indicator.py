@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_consistent_length
 
 from sstruct._checks.arrays import array_of, first_true, is_sized
 from sstruct._checks.compressed import as_csr, check_compressed
@@ -130,10 +131,7 @@ def label_matrix(y, n_rows, n_labels=None):
             row, k = np.argwhere(wrong)[0]
             _raise_not_binary(row, k, array[row, k])
         Y = sparse.csr_matrix(array.astype(bool))
-    if Y.shape[0] != n_rows:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: {[n_rows, Y.shape[0]]}"
-        )
+    check_consistent_length(range(n_rows), Y)
     if n_labels is not None and Y.shape[1] != n_labels:
         raise ValueError(f"y has {Y.shape[1]} columns, expected {n_labels} labels")
     if Y.shape[1] == 0:

@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 
 from sstruct._checks.arrays import (
     LARGEST,
@@ -601,8 +601,8 @@ def labels_of_rows(y, n_rows, **rules):
                 "node. Split X in the same way: Sequences.from_lengths(X, y.lengths)"
             )
         y = y.flat
-    if isinstance(y, range) and len(y) != n_rows:
-        _raise_inconsistent(n_rows, len(y))  # before a copy, which may exceed the memory
+    if isinstance(y, range):
+        check_consistent_length(range(n_rows), y)  # before a copy, which may exceed the memory
     if isinstance(y, list | tuple) and not any(
         isinstance(k, list | np.ndarray) and k is not np.ma.masked for k in y
     ):
@@ -617,15 +617,8 @@ def labels_of_rows(y, n_rows, **rules):
             )
         y = column_or_1d(array_of(y, "y", "an array of labels"), warn=True)
         labels = as_labels(y, **rules)
-    if len(labels) != n_rows:
-        _raise_inconsistent(n_rows, len(labels))
+    check_consistent_length(range(n_rows), labels)
     return labels
-
-
-def _raise_inconsistent(n_rows, n_labels):
-    raise ValueError(
-        f"Found input variables with inconsistent numbers of samples: {[n_rows, n_labels]}"
-    )
 
 
 def check_weights(sample_weight, n_samples):
