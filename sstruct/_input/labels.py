@@ -426,16 +426,14 @@ def check_reserved(structure, classes, codes=None, place=None):
         return
     name, found = structure.estimator_name, shortened(plain(classes[k]))
     where = "y contains" if place is None else f"{place(int((codes == k).argmax()))} is"
-    text = f"{where} {found}, a value that other libraries use for padding or void"
+    text = f"{where} {found}, a value that other libraries use for padding or void labels"
     keep = f"if {found} is a class, pass classes={shortened(classes.tolist())}"
     if not hasattr(structure, "ignore_label"):
-        text = f"{text} labels. {name} learns it as a class; remove such rows, or {keep}"
-        warn_user(text)
+        warn_user(f"{text}. {name} learns it as a class; remove such rows, or {keep}")
     elif certain:
-        raise ValueError(f"{text} labels. Set ignore_label={found}; {keep}")
+        raise ValueError(f"{text}. Set ignore_label={found}; {keep}")
     else:
-        text = f"{text} labels. {name} learns it as a class. Set ignore_label={found}; {keep}"
-        warn_user(text)
+        warn_user(f"{text}. {name} learns it as a class. Set ignore_label={found}; {keep}")
 
 
 def _reserved(classes):
