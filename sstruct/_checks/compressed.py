@@ -10,10 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._checks._scans import INT32, is_canonical, rises
-from sstruct._checks.arrays import contiguous, first_true
+from sstruct._checks.arrays import concatenated, contiguous, first_true
 from sstruct._checks.shown import shortened
-
-__all__ = ["as_csr", "check_attributes", "check_compressed", "check_rows", "stacked"]
 
 # Compiled code uses 32-bit column indices, and rows without entries require memory too.
 MOST = 2**31 - 1
@@ -159,6 +157,22 @@ def stacked(items, name):
             check_compressed(part, f"{name}[{i}]")
         raise
     return flat
+
+
+def concatenated_tables(tables, name):
+    """Concatenate tables with the same number of columns, all of them sparse or all dense.
+
+    Parameters
+    ----------
+    tables : nonempty list of arrays or sparse matrices
+    name : str
+        Name of the list in errors.
+    """
+    kinds = set(map(type, tables))
+    are_sparse = {issubclass(kind, sparse.sparray | sparse.spmatrix) for kind in kinds}
+    if len(are_sparse) > 1:
+        raise TypeError(f"found sparse and dense arrays in {name}, expected one of the two")
+    return (stacked if True in are_sparse else concatenated)(tables, name)
 
 
 def _array(matrix, part, name, kinds):

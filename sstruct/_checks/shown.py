@@ -5,8 +5,6 @@ from reprlib import Repr
 
 import numpy as np
 
-__all__ = ["brief", "error_kind", "errors_of", "plain", "shortened"]
-
 
 class _Shown(Repr):
     """A short repr that does not format the entries of data frames and sparse matrices.

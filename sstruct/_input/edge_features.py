@@ -6,8 +6,8 @@ The features of transitions are called edge features, as for graphs.
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import check_unmasked, concatenated, is_empty, is_sized, real_array
-from sstruct._checks.compressed import check_attributes, stacked
+from sstruct._checks.arrays import check_unmasked, is_empty, is_sized, real_array
+from sstruct._checks.compressed import check_attributes, concatenated_tables
 from sstruct._input.frames import check_names, column_names
 
 PAIR = "(features, edge features)"
@@ -126,10 +126,7 @@ def join_edge_features(parts, lengths, name, expected=None):
                 "use arrays of shape (0, n_edge_features)"
             )
         return np.zeros((0, expected)), None
-    n_sparse = sum(map(sparse.issparse, rows))
-    if n_sparse not in (0, len(rows)):
-        raise TypeError(f"the edge features of {name} mix sparse and dense arrays")
-    return (stacked if n_sparse else concatenated)(rows, f"the edge features of {name}"), names
+    return concatenated_tables(rows, f"the edge features of {name}"), names
 
 
 def _as_table(part, what):

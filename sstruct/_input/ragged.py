@@ -21,7 +21,6 @@ from sstruct._checks.arrays import (
     check_depth,
     check_given_target,
     check_unmasked,
-    concatenated,
     contiguous,
     describe_invalid,
     first_beyond,
@@ -32,7 +31,12 @@ from sstruct._checks.arrays import (
     items_of,
     real_array,
 )
-from sstruct._checks.compressed import as_csr, check_attributes, check_compressed, stacked
+from sstruct._checks.compressed import (
+    as_csr,
+    check_attributes,
+    check_compressed,
+    concatenated_tables,
+)
 from sstruct._checks.shown import brief, error_kind, shortened
 from sstruct._compat import validate_data
 from sstruct._input.completion import KnownLabels
@@ -325,7 +329,6 @@ def _concatenated(X, expected, numeric):
     if len(X) == 0 and expected is None:
         raise ValueError("X is empty, expected at least one sample")
     items, lengths, names = [], [], None
-    n_sparse = 0
     for i, item in enumerate(X):
         is_array = type(item) is np.ndarray  # the most common type, which is checked below
         if not is_array:
@@ -335,7 +338,6 @@ def _concatenated(X, expected, numeric):
                 continue
         if not is_array and sparse.issparse(item):
             check_attributes(item, f"X[{i}]", ndims=(1, 2))  # 1-D raises an error below
-            n_sparse += item.shape[0] > 0
         elif not isinstance(item, np.ndarray) or item.dtype.kind not in "fiub":
             found = column_names(item)
             if not items:
@@ -358,12 +360,8 @@ def _concatenated(X, expected, numeric):
     if not items and expected is None:
         raise NoNodesError(NO_NODES, range(len(X)))
     items = items or [np.empty((0, expected))]
-    if n_sparse not in (0, len(items)):
-        raise TypeError("X mixes sparse and dense items, expected one of the two")
-    if n_sparse:
-        flat = stacked(items, "X")
-    else:
-        flat = items[0] if len(items) == 1 else concatenated(items, "X")
+    is_single = len(items) == 1 and not sparse.issparse(items[0])
+    flat = items[0] if is_single else concatenated_tables(items, "X")
     rows = (numeric_rows if numeric else _as_it_is)(flat, "X")
     offsets = np.array([0, *accumulate(lengths)], dtype=np.int64)
     return Nodes(rows, offsets, "ragged", 0, names)

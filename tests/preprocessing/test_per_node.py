@@ -288,7 +288,11 @@ def test_fit_transform_of_the_transformer_is_used(items):
         (lambda X: X.__setitem__(2, X[2][:, :2]), ValueError, r"X\[2\] has 2 features, expected 3"),
         (lambda X: X.__setitem__(1, X[1][:0, :2]), ValueError, r"X\[1\] has 2 features"),
         (lambda X: X.__setitem__(3, X[3][0]), ValueError, r"X\[3\] has 1 dimensions, expected 2"),
-        (lambda X: X.__setitem__(2, sparse.csr_matrix(X[2])), TypeError, "mixes sparse and dense"),
+        (
+            lambda X: X.__setitem__(2, sparse.csr_matrix(X[2])),
+            TypeError,
+            "sparse and dense arrays in",
+        ),
         (lambda X: X.__setitem__(1, [[1, 2, 3], [4]]), ValueError, r"X\[1\] is not a"),
     ],
 )

@@ -272,7 +272,7 @@ BAD = {
         TypeError,
         r"edge features of X\[3\] must be an array of",
     ),
-    "sparse": (lambda x, f: (x, sparse.csr_array(f)), TypeError, "mix sparse and dense"),
+    "sparse": (lambda x, f: (x, sparse.csr_array(f)), TypeError, "sparse and dense arrays in"),
     "alone": (lambda x, f: x, TypeError, r"X\[3\] is ndarray, expected a tuple \(features, edge"),
     "graph": (lambda x, f: (x, f, f), TypeError, r"X\[3\] is a tuple of 3 parts.*GraphCRFSSVM"),
     "nodes": (lambda x, f: (x[:0], f), ValueError, r"of X\[3\] have shape .* expected 0 rows"),
