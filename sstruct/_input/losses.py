@@ -1,12 +1,6 @@
 """Conversion of the parameters `loss` and `class_weight` to cost tables and weights."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any, Literal
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from sstruct._checks.arrays import LARGEST, first_true, is_sized
 from sstruct._checks.shown import shortened
@@ -22,19 +16,17 @@ SEGMENT_NAMES = (*NAMES, *OF_SEGMENTS)
 MISSED = 2.0
 
 
-def check_loss(loss: Any, names: tuple[str, ...] = NAMES) -> None:
+def check_loss(loss, names=NAMES):
     """Raise ValueError if the parameter `loss` is a name that is not among `names`."""
     if isinstance(loss, str) and loss not in names:
         raise _unknown(loss, names)
 
 
-def _unknown(loss: Any, names: tuple[str, ...]) -> ValueError:
+def _unknown(loss, names):
     return ValueError(f"loss must be one of {names} or an array, found {shortened(loss)}")
 
 
-def _cost_array(
-    loss: ArrayLike, shapes: list[tuple[int, ...]], expected: str, names: tuple[str, ...]
-) -> NDArray[np.float64]:
+def _cost_array(loss, shapes, expected, names):
     """Validate a loss that is not a name; return it as an array of one of the shapes."""
     try:
         costs = np.asarray(loss, dtype=np.float64)
@@ -53,13 +45,7 @@ def _cost_array(
     return costs
 
 
-def node_costs(
-    loss: str | ArrayLike,
-    codes: np.ndarray,
-    weights: np.ndarray,
-    n_labels: int,
-    names: tuple[str, ...] = NAMES,
-) -> tuple[NDArray[np.float64], bool]:
+def node_costs(loss, codes, weights, n_labels, names=NAMES):
     """Convert the parameter `loss` to a table of node costs.
 
     The loss of a labeling is the sum of the costs of its nodes, divided by the number of labeled
@@ -112,22 +98,14 @@ def node_costs(
     return cost, True
 
 
-def _balanced(
-    codes: np.ndarray, weights: np.ndarray, n_labels: int, missing: float = 0
-) -> NDArray[np.float64]:
+def _balanced(codes, weights, n_labels, missing=0):
     """Return N / (K N_k) for the K labels that occur, with weighted N; `missing` for others."""
     count = np.bincount(codes, weights=weights, minlength=n_labels)
     occurs, out = count > 0, np.full(n_labels, float(missing))
     return np.divide(count.sum(), occurs.sum() * count, out=out, where=occurs)
 
 
-def class_weighted_costs(
-    cost: NDArray[np.float64],
-    class_weight: dict[Any, float] | Literal["balanced"],
-    classes: np.ndarray,
-    codes: np.ndarray,
-    weights: np.ndarray,
-) -> NDArray[np.float64]:
+def class_weighted_costs(cost, class_weight, classes, codes, weights):
     """Multiply node costs by the weight of the true label according to `class_weight`.
 
     Parameters
@@ -162,9 +140,7 @@ def class_weighted_costs(
     return factor[:, np.newaxis] * cost
 
 
-def label_costs(
-    loss: str | ArrayLike, on: np.ndarray, total: float | np.ndarray
-) -> NDArray[np.float64]:
+def label_costs(loss, on, total):
     """Convert the parameter `loss` to costs of errors in label sets.
 
     The loss of a label set is the sum of the costs of its wrong labels.
@@ -204,11 +180,7 @@ def label_costs(
     return np.tile(_cost_array(loss, [(K,)], expected, LABEL_SET_NAMES) / K, (2, 1))
 
 
-def label_set_weights(
-    class_weight: Sequence[dict[int, float]] | Literal["balanced"] | None,
-    Y: Any,
-    weights: np.ndarray,
-) -> NDArray[np.float64]:
+def label_set_weights(class_weight, Y, weights):
     """Convert the parameter `class_weight` to sample weights, the product over all labels.
 
     As ``compute_sample_weight`` in scikit-learn for multiple outputs; sample weights count as
@@ -248,12 +220,7 @@ def label_set_weights(
     return product
 
 
-def class_weights(
-    class_weight: dict[Any, float] | Literal["balanced"] | None,
-    classes: np.ndarray,
-    codes: np.ndarray,
-    weights: np.ndarray,
-) -> NDArray[np.float64]:
+def class_weights(class_weight, classes, codes, weights):
     """Convert the parameter `class_weight` to the weight of each class, as scikit-learn does.
 
     Sample weights count as copies, and keys may be any hashable labels.

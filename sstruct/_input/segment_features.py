@@ -1,8 +1,5 @@
 """Validate `segment_features`, and compute features of segments with a user-defined function."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from sstruct._checks.arrays import LARGEST, array_of, listed
@@ -13,7 +10,7 @@ from sstruct._problems.segment.segment_arguments import FEATURE_KINDS, SegmentRo
 MOST_SEGMENTS = 2**26
 
 
-def segment_features(value: Any) -> tuple[tuple[str, ...], Callable[..., Any] | None]:
+def segment_features(value):
     """Validate the parameter `segment_features`.
 
     Parameters
