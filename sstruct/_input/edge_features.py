@@ -31,7 +31,7 @@ def split_edge_features(X):
     if hasattr(type(X), "without_edge_features"):
         return X.without_edge_features(), X.edge_features
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2 and X.shape[1] == 2:
-        if len(X) and _is_table(X[0, 0]):  # NumPy's conversion of a list of tuples
+        if len(X) and is_table(X[0, 0]):  # NumPy's conversion of a list of tuples
             X = [tuple(item) for item in X]
     if isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.dtype == object):
         return split_pairs(X, "X")
@@ -67,15 +67,16 @@ def _has_parts(item):
     """Return True if an item is a tuple of tables, rather than a table."""
     if not isinstance(item, tuple) or not is_sized(item) or len(item) < 2:
         return False
-    return _is_table(item[0]) or all(map(is_empty, item))
+    return is_table(item[0]) or all(map(is_empty, item))
 
 
-def _is_table(part):
+def is_table(part):
+    """Return True for a matrix, a data frame, or a list of rows."""
     if sparse.issparse(part):
         return True
     if isinstance(part, list | tuple):
         return is_sized(part) and len(part) > 0 and isinstance(part[0], list | tuple | np.ndarray)
-    return len(getattr(part, "shape", ())) == 2
+    return len(getattr(part, "shape", ())) == 2  # polars frames have no ndim
 
 
 def join_edge_features(parts, lengths, name, expected=None):

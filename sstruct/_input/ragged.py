@@ -40,6 +40,7 @@ from sstruct._checks.compressed import (
 from sstruct._checks.shown import brief, error_kind, shortened
 from sstruct._compat import validate_data
 from sstruct._input.completion import KnownLabels
+from sstruct._input.edge_features import is_table
 from sstruct._input.frames import check_names, column_names
 from sstruct._input.labels import (
     as_labels,
@@ -254,20 +255,11 @@ def starts_with_array(X):
 
 def _is_ragged(X):
     """Return True if X contains sequences (2-D or empty items), rather than rows."""
-    if isinstance(X, np.ndarray):
-        return X.ndim == 1 and (len(X) == 0 or (X.dtype == object and _is_item(X[0])))
-    if isinstance(X, list | tuple):
-        return len(X) == 0 or _is_item(X[0])
-    return False
-
-
-def _is_item(item):
-    if sparse.issparse(item):
-        return True
-    if isinstance(item, list | tuple):
-        return len(item) == 0 or isinstance(item[0], list | tuple | np.ndarray)
-    shape = getattr(item, "shape", ())
-    return len(shape) == 2 or tuple(shape) == (0,)  # polars frames have no ndim
+    if isinstance(X, np.ndarray) and (X.ndim != 1 or (len(X) and X.dtype != object)):
+        return False
+    if not isinstance(X, list | tuple | np.ndarray):
+        return False
+    return len(X) == 0 or is_empty(X[0]) or is_table(X[0])
 
 
 def _check_readable(X, numeric):
@@ -690,9 +682,8 @@ def is_of_nodes(sample_weight):
     """Return True for node weights, an array per sample, and False for sample weights."""
     if isinstance(sample_weight, Sequences):
         return True
-    if isinstance(sample_weight, memoryview):
-        return sample_weight.ndim > 1
-    if isinstance(sample_weight, np.ndarray) and sample_weight.dtype != object:
+    is_array = isinstance(sample_weight, np.ndarray) and sample_weight.dtype != object
+    if is_array or isinstance(sample_weight, memoryview):
         return sample_weight.ndim > 1
     if not is_ordered(sample_weight):
         return False
