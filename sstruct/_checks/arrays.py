@@ -153,9 +153,8 @@ def concatenated_rows(values, name):
             raise ValueError(
                 f"{name}[{v}] must be 1-D with at least one label; found shape {row.shape}"
             )
-    start = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum([len(row) for row in rows], out=start[1:])
-    return concatenated(rows, name), start
+    start = [0, *accumulate(map(len, rows))]
+    return concatenated(rows, name), np.array(start, dtype=np.int64)
 
 
 def copy_rows(values, out):
