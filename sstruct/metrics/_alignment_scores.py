@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sstruct._checks.arrays import array_of, listed
 from sstruct._estimators.alignment.alignment_samples import increasing_pairs
-from sstruct._estimators.matching.matching_samples import integers
+from sstruct._input.integers import integers
 from sstruct.metrics._flat_labels import check_pairs
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sstruct._checks.arrays import array_of, check_depth, is_sized, listed
-from sstruct._estimators.matching.matching_samples import integers
+from sstruct._input.integers import integers
 from sstruct._input.labels import label_list
 
 from ._matplotlib import import_pyplot

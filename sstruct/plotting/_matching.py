@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from sstruct._checks.arrays import array_of, check_depth, listed
 from sstruct._checks.parameters import check_number
 from sstruct._estimators.alignment.alignment_samples import is_pair
-from sstruct._estimators.matching.matching_samples import check_distinct, integers
+from sstruct._estimators.matching.matching_samples import check_distinct
+from sstruct._input.integers import integers
 
 from ._matplotlib import import_pyplot
 

@@ -7,11 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from sstruct._checks.arrays import array_of, check_depth, is_sized, listed_samples
-from sstruct._estimators.matching.matching_samples import (
-    PackedMatchings,
-    finite_numbers,
-    integers,
-)
+from sstruct._estimators.matching.matching_samples import PackedMatchings, finite_numbers
+from sstruct._input.integers import integers
 from sstruct._input.labels import (
     as_labels,
     concatenate_labels,

@@ -21,6 +21,7 @@ from sstruct._checks.arrays import (
 )
 from sstruct._checks.compressed import as_csr, check_compressed
 from sstruct._checks.shown import shortened
+from sstruct._input.integers import integer_labels
 from sstruct._input.labels import (
     as_labels,
     concatenate_labels,
@@ -337,16 +338,8 @@ def tree_of(name, item, n, labeled, ignore_label=None):
 
 def _heads(name, item, n, ignore_label):
     """Return the heads of the tokens of one sentence."""
-    heads = array_of(masked_as_none(items_of(item)), name, "an array of heads")
-    if heads.ndim == 1 and heads.dtype.kind in ("f", "O"):
-        heads = as_labels(heads, ignore_label, lambda t: f"{name} at token {t + 1}", ADVICE)
-    if heads.shape != (n,):
-        raise ValueError(f"{name} has shape {heads.shape}, expected {(n,)}, one head per token")
-    if n == 0:
-        return np.empty(0, dtype=np.int32)
-    if heads.dtype.kind not in "iuf":  # floats are whole numbers at this point
-        raise TypeError(f"{name} has dtype {heads.dtype}, expected integers")
-    ignored = is_label(heads, ignore_label)
+    given = item, name, "heads, one per token", (n,), ignore_label
+    heads, ignored = integer_labels(*given, lambda t: f"{name} at token {t + 1}", ADVICE)
     tokens = np.arange(1, n + 1)
     wrong = np.flatnonzero(~ignored & ((heads < 0) | (heads > n) | (heads == tokens)))
     if len(wrong):

@@ -17,7 +17,8 @@ from sstruct._checks.arrays import (
     sample_dict,
     without_view,
 )
-from sstruct._input.labels import as_labels, is_label, masked_as_none
+from sstruct._input.integers import integer_labels, integers
+from sstruct._input.labels import masked_as_none
 
 KEYS = ("features", "pairs", "shape", "unmatched_rows", "unmatched_columns")
 # The code of a row is 1 + its column, 0 if it is unmatched, or -1 if its match is unknown.
@@ -196,19 +197,6 @@ def finite_numbers(value, name):
     return array
 
 
-def integers(value, name):
-    """Return an array of integers; floats without fractions are converted."""
-    array = array_of(without_view(value), name, "an array of integers")
-    if array.size == 0:
-        return array.astype(np.int64)
-    if array.dtype.kind not in "iuf" or (array != np.trunc(array)).any():
-        raise TypeError(f"{name} must contain integers, found dtype {array.dtype}")
-    if not (abs(array) < 2**31).all():
-        largest = array.ravel()[np.argmax(abs(array))]
-        raise ValueError(f"{name} contains {largest}, expected integers between -2^31 and 2^31")
-    return array.astype(np.int64)
-
-
 def _shape(i, value):
     if value is None:
         raise ValueError(f"X[{i}] has 'pairs' but no 'shape', the numbers of rows and columns")
@@ -286,20 +274,11 @@ def pack_matches(y, packed, ignore_label, name="y"):
 
 def _codes(name, item, x, ignore_label, partial):
     """Return the codes of the rows of a sample."""
-    columns = array_of(masked_as_none(items_of(item)), name, "an array of columns")
+    kind = "columns, one per row"
     if not partial:  # pairs do not distinguish unaligned and unknown rows
-        columns = x.as_columns(name, columns)
-    if columns.ndim == 1 and columns.dtype.kind in ("f", "O"):
-        columns = as_labels(columns, ignore_label, lambda r: f"{name} at row {r}", x.advice)
-    if columns.shape != x.shape[:1]:
-        raise ValueError(
-            f"{name} has shape {columns.shape}, expected {x.shape[:1]}, one column per row"
-        )
-    if len(columns) == 0:
-        return np.empty(0, dtype=np.int32)
-    if columns.dtype.kind not in "iuf":  # floats are whole numbers at this point
-        raise TypeError(f"{name} has dtype {columns.dtype}, expected integers")
-    ignored = is_label(columns, ignore_label)
+        item = x.as_columns(name, array_of(masked_as_none(items_of(item)), name, kind))
+    given = item, name, kind, x.shape[:1], ignore_label
+    columns, ignored = integer_labels(*given, lambda r: f"{name} at row {r}", x.advice)
     wrong = np.flatnonzero(~ignored & ((columns < -1) | (columns >= x.shape[1])))
     if len(wrong):
         r = wrong[0]
