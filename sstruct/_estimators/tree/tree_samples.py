@@ -1,28 +1,28 @@
 """Validate samples of TreeSSVM and pack them into flat arrays; errors name the sample."""
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from sstruct._checks.arrays import (
     LARGEST,
     NUMBERS,
     array_of,
     as_floats,
+    check_listed,
     check_magnitudes,
-    describe_invalid,
-    first_beyond,
     is_sized,
     items_of,
     listed_samples,
     listed_targets,
+    sample_dict,
+    type_name,
     without_view,
 )
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.sample_data import SampleData
-from sstruct._input.labels import as_labels, is_label, masked_as_none
+from sstruct._input.integers import integer_labels
 from sstruct._input.partial import known_numbers
 from sstruct._problems.core._rows import compressed
 from sstruct._problems.tree._tree_problem import TreeProblem
@@ -135,14 +135,16 @@ def pack_trees(X, parents, *, n_features=None, n_types=None, pairs=None):
     rows, begins, shapes, positions, tables, table_sizes, scales = [], [], [], [], [], [], []
     at = 0
     for i, sample in enumerate(X):
-        _check_keys(i, sample)
+        if not isinstance(sample, Mapping):
+            raise TypeError(f"X[{i}] must be a dict, found {type(sample).__name__}")
+        sample_dict(sample, i, KEYS)
         features, maps, types = _features(i, sample["features"])
         if parents is None:
             parents = np.full(len(features), -1)
         n_features = features[0].shape[1] if n_features is None else n_features
         n_types = types if n_types is None else n_types
         pairs = sample.get("pair_scores") is not None if pairs is None else pairs
-        _check_sizes(i, features, types, (len(parents), n_features, n_types))
+        _check_features(i, features, types, (len(parents), n_features, n_types))
         if i > 0 and (maps is None) != (shapes[0] is None):
             found = "candidates" if maps is None else "score maps"
             raise ValueError(f"X[{i}] has {found}, unlike X[0]; expected the same for all samples")
@@ -168,7 +170,7 @@ def pack_trees(X, parents, *, n_features=None, n_types=None, pairs=None):
     if pairs:
         pair_scores, table_sizes = np.concatenate(tables), np.array(table_sizes)
         pair_start = (np.cumsum(table_sizes) - table_sizes.ravel()).reshape(table_sizes.shape)
-    trees = Trees(
+    return Trees(
         np.ascontiguousarray(np.concatenate(rows)),
         np.array(begins, dtype=np.int64),
         None if shapes[0] is None else np.array(shapes, dtype=np.int64),
@@ -178,22 +180,10 @@ def pack_trees(X, parents, *, n_features=None, n_types=None, pairs=None):
         pair_scores,
         pair_start,
     )
-    _check_rows(trees)
-    return trees
 
 
-def _check_keys(i, sample):
-    if not isinstance(sample, Mapping):
-        raise TypeError(f"X[{i}] must be a dict, found {type(sample).__name__}")
-    if "features" not in sample:
-        raise ValueError(f"X[{i}] has no 'features', found the keys {[*sample]}")
-    unknown = [key for key in sample if key not in KEYS]
-    if unknown:
-        raise ValueError(f"X[{i}] has unknown keys {unknown}, expected some of {KEYS}")
-
-
-def _check_sizes(i, features, types, expected):
-    """Raise unless a sample has the expected numbers of parts, features and types."""
+def _check_features(i, features, types, expected):
+    """Raise unless a sample has valid features of the expected numbers of parts and types."""
     n_parts, n_features, n_types = expected
     if len(features) != n_parts:
         raise ValueError(f"X[{i}] has {len(features)} parts, expected {n_parts}")
@@ -202,6 +192,7 @@ def _check_sizes(i, features, types, expected):
             raise ValueError(
                 f"part {p} of X[{i}] has {part.shape[1]} features, expected {n_features}"
             )
+        check_magnitudes(part, f"part {p} of X[{i}] contains")
     if types != n_types:
         raise ValueError(f"X[{i}] has {types} types, expected {n_types}")
 
@@ -239,12 +230,8 @@ def _features(i, value):
 
 def _of_parts(i, key, given, n_parts):
     """Validate an entry of a sample with an item for each part, and return it as a list."""
-    given = items_of(given)
-    is_invalid = isinstance(given, str | bytes | Mapping | Set) or sparse.issparse(given)
-    if is_invalid or not isinstance(given, Iterable) or not is_sized(given):
-        raise TypeError(
-            f"{key!r} of X[{i}] must be a list with an item per part, found {type(given).__name__}"
-        )
+    given, unordered = items_of(given), (str, bytes, Mapping, Set)
+    check_listed(given, f"{key!r} of X[{i}]", "items, one per part", type_name, unordered)
     items = [*given]
     if len(items) != n_parts:
         raise ValueError(f"X[{i}] has {key} of {len(items)} parts, expected {n_parts}")
@@ -305,29 +292,14 @@ def _scale(i, value):
     return float(scale)
 
 
-def _check_rows(trees):
-    wrong = first_beyond(trees.rows)
-    if wrong is not None:
-        row, value = wrong
-        i = int(np.searchsorted(trees.start[:, 0], row, side="right")) - 1
-        p = int(np.searchsorted(trees.start[i], row, side="right")) - 1
-        raise ValueError(f"part {p} of X[{i}] contains {describe_invalid(value)}")
-
-
 def pack_states(y, trees, ignore_label):
     """Return true states (n, P) as int32, -1 for parts that are not annotated."""
     y = listed_targets(y, len(trees), "a list of state arrays")
     sizes = np.diff(trees.start, axis=1)
     out = np.empty(sizes.shape, dtype=np.int32)
     for i, item in enumerate(y):
-        states = array_of(masked_as_none(item), f"y[{i}]", "an array of states")
-        if states.ndim == 1 and states.dtype.kind in ("f", "O"):
-            states = as_labels(states, ignore_label, lambda p, i=i: f"y[{i}] at part {p}")
-        if states.shape != sizes[i].shape:
-            raise ValueError(f"y[{i}] has shape {states.shape}, expected {sizes[i].shape}")
-        if states.dtype.kind not in "iuf":  # floats are whole numbers at this point
-            raise TypeError(f"y[{i}] has dtype {states.dtype}, expected integers")
-        ignored = is_label(states, ignore_label)
+        given = item, f"y[{i}]", "states, one per part", sizes[i].shape, ignore_label
+        states, ignored = integer_labels(*given, lambda p, i=i: f"y[{i}] at part {p}")
         wrong = np.flatnonzero(~ignored & ((states < 0) | (states >= sizes[i])))
         if len(wrong):
             p = wrong[0]
