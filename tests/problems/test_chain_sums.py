@@ -18,7 +18,7 @@ def fitted(labels):
     X = [rng.standard_normal((len(each), 3)) for each in y]
     model = ChainSSVM(lam=0.1, random_state=0).fit(X, y)
     structure, found = model._fitted()
-    problem = ChainLabelings(structure._decoder(found, structure.pack(X, found)))
+    problem = ChainLabelings(structure.decoder_of(found, structure.pack(X, found)))
     return model, problem, found._w, X
 
 

@@ -192,7 +192,7 @@ class ChainStructure(Windowed, NodeStructure):
 
     def describe(self, attributes):
         attributes = super().describe(attributes)
-        if _as_sparse(self.state.layout(attributes), attributes) is not None:
+        if self.as_sparse(self.state.layout(attributes), attributes) is not None:
             attributes["inference_"] += "; predictions: sparse viterbi (exact)"
         return attributes
 
@@ -218,7 +218,7 @@ class ChainStructure(Windowed, NodeStructure):
         """Return, for each node and label, the score of the best labeling with it."""
         if nodes.offsets[-1] == 0:
             return np.empty((0, len(model.classes_)))
-        return max_marginals(self._decoder(model, nodes), model._w)
+        return max_marginals(self.decoder_of(model, nodes), model._w)
 
     def top_k(self, model, nodes, k, known=None):
         """Return the codes and scores of the k best labelings of each sequence.
@@ -230,7 +230,7 @@ class ChainStructure(Windowed, NodeStructure):
         if len(some):
             k = min(int(k), np.iinfo(np.intp).max)
             try:
-                found = self.best_codes(self._decoder(model, nodes, known), model._w, k)
+                found = self.best_codes(self.decoder_of(model, nodes, known), model._w, k)
             except NoLabelingError as error:
                 raise self._no_labeling(error, nodes, known) from None
             for i, pair in zip(some.tolist(), found):
@@ -271,11 +271,11 @@ class ChainStructure(Windowed, NodeStructure):
         """Return the BlockDistribution of packed sequences."""
 
         def problem_given(codes):
-            return self._decoder(model, nodes, codes) if nodes.offsets[-1] else None
+            return self.decoder_of(model, nodes, codes) if nodes.offsets[-1] else None
 
         return ChainDistribution(problem_given, model, nodes.lengths, self.n_jobs)
 
-    def _decoder(self, model, nodes, known=None, n_states=1):
+    def decoder_of(self, model, nodes, known=None, n_states=1):
         """Return the problem of decoding, given known labels.
 
         Its blocks are the nonempty sequences; there must be at least one.
@@ -303,16 +303,27 @@ class ChainStructure(Windowed, NodeStructure):
         """Return the labels of all nodes."""
         if nodes.offsets[-1] == 0:
             return np.empty(0, dtype=np.int32)
-        problem, w = self._decoder(model, nodes, known, n_states), model._w
+        problem, w = self.decoder_of(model, nodes, known, n_states), model._w
         # Reading the number of threads from joblib takes as long as decoding a short sequence.
         threads = 1 if problem.n_blocks == 1 else n_threads(self.n_jobs)
-        transitions = _as_sparse(problem.layout, vars(model))
+        transitions = self.as_sparse(problem.layout, vars(model))
         try:
             if transitions is None:
                 return decode(problem, w, threads)
             return decode_sparse(problem, w, transitions, threads)
         except NoLabelingError as error:
             raise self._no_labeling(error, nodes, known) from None
+
+    def as_sparse(self, layout, attributes):
+        """Return the transitions as sparse rows if decoding with them is faster, or None."""
+        if len(attributes["classes_"]) < LEAST_LABELS:
+            return None
+        tied = attributes.get("transition_groups_") is not None
+        if tied or "edge" not in layout.blocks or "edge_feature" in layout.blocks:
+            return None
+        if any(mask is not None for mask in attributes["_masks"]):
+            return None
+        return sparse_transitions(layout.table(attributes["_w"], "edge"))
 
     def _no_labeling(self, error, nodes, known):
         """Return the error for a sequence without an allowed labeling."""
@@ -331,15 +342,3 @@ def has_many_labels(n_labels, rows):
     """Return whether "auto" uses GDMM for this number of labels and these features of the nodes."""
     all_stored = not sparse.issparse(rows) or rows.nnz >= rows.shape[0] * rows.shape[1]
     return n_labels >= LEAST_GDMM_LABELS["dense" if all_stored else "sparse"]
-
-
-def _as_sparse(layout, attributes):
-    """Return the transitions as sparse rows if decoding with them is faster, or None."""
-    if len(attributes["classes_"]) < LEAST_LABELS:
-        return None
-    tied = attributes.get("transition_groups_") is not None
-    if tied or "edge" not in layout.blocks or "edge_feature" in layout.blocks:
-        return None
-    if any(mask is not None for mask in attributes["_masks"]):
-        return None
-    return sparse_transitions(layout.table(attributes["_w"], "edge"))

@@ -6,7 +6,7 @@ import numpy as np
 
 from sstruct._checks.parameters import FLAG, Range
 from sstruct._estimators.chain.chain_structure import ChainStructure
-from sstruct._estimators.core.structure import SOLVERS, NodeStructure
+from sstruct._estimators.core.structure import SOLVERS
 from sstruct._estimators.segment.label_spans import has_spans as are_spans
 from sstruct._estimators.segment.label_spans import (
     spans_of_nodes,
@@ -22,8 +22,6 @@ from sstruct._input.durations import check_limits, duration_bins
 from sstruct._input.losses import OF_SEGMENTS, SEGMENT_NAMES
 from sstruct._input.segment_features import segment_features, segment_rows
 from sstruct._input.threads import n_threads
-from sstruct._problems.chain.chain_arguments import NoLabelingError
-from sstruct._problems.core._decode import decode
 from sstruct._problems.segment._segment_problem import SegmentProblem
 from sstruct._problems.segment._segment_sums import SegmentSums, segment_top_k
 from sstruct._problems.segment.segment_arguments import SegmentModel, known_boundaries
@@ -97,9 +95,6 @@ class SegmentStructure(ChainStructure):
             [[label for _, _, label in own] if are_spans(own) else own for own in y]
         )
 
-    def describe(self, attributes):
-        return NodeStructure.describe(self, attributes)
-
     def axis_values(self, model):
         bins = model.get("duration_bins_")
         values = super().axis_values(model)
@@ -146,7 +141,7 @@ class SegmentStructure(ChainStructure):
     def max_marginals(self, model, nodes):
         if nodes.offsets[-1] == 0:
             return np.empty((0, len(model.classes_)))
-        return max_marginals(self._decoder(model, nodes), model._w, n_threads(self.n_jobs))
+        return max_marginals(self.decoder_of(model, nodes), model._w, n_threads(self.n_jobs))
 
     def best_codes(self, problem, w, k):
         return segment_top_k(SegmentSums(problem), w, k)
@@ -168,10 +163,6 @@ class SegmentStructure(ChainStructure):
         n, length = codes.shape
         return spans_of_samples(codes.ravel(), np.arange(n + 1) * length, model.classes_)
 
-    def decoder_of(self, model, nodes):
-        """Return the SegmentProblem whose blocks are the nonempty sequences, at least one."""
-        return self._decoder(model, nodes)
-
     def span_gaps(self, model, scheme, suffix):
         if scheme != "bio" or suffix is not False:
             raise ValueError(
@@ -181,7 +172,7 @@ class SegmentStructure(ChainStructure):
         return SegmentGaps(self, model)
 
     def exact_distribution(self, model, nodes):
-        problem = self._decoder(model, nodes) if nodes.offsets[-1] else None
+        problem = self.decoder_of(model, nodes) if nodes.offsets[-1] else None
         arguments = model, nodes.lengths, self.n_jobs, self.nothing_allowed
         return SegmentDistribution(problem, *arguments)
 
@@ -207,12 +198,9 @@ class SegmentStructure(ChainStructure):
         codes, (model, *_) = self.segment_codes(*arguments), arguments
         return codes % len(model.classes_)
 
-    def segment_codes(self, model, nodes, known=None, n_states=1):
-        """Return the codes of the best segmentations, given known labels of nodes, or -1."""
-        if nodes.offsets[-1] == 0:
-            return np.empty(0, dtype=np.int32)
-        problem = self._decoder(model, nodes, known, n_states)
-        try:
-            return decode(problem, model._w, n_threads(self.n_jobs))
-        except NoLabelingError as error:
-            raise self._no_labeling(error, nodes, known) from None
+    def segment_codes(self, *arguments):
+        """Return the codes of the best segmentations, with the arguments of `_decoded`."""
+        return super()._decoded(*arguments)
+
+    def as_sparse(self, layout, attributes):
+        return None  # sparse decoding has no durations

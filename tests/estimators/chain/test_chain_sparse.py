@@ -29,7 +29,7 @@ def test_predictions_are_those_of_dense_tables(chains, model):
     assert model.inference_ == "viterbi (exact); predictions: sparse viterbi (exact)"
     assert 0 < np.count_nonzero(model.edge_coef_) <= 0.1 * model.edge_coef_.size
     structure, fitted = model._fitted()
-    problem = structure._decoder(fitted, structure.pack(X, fitted))
+    problem = structure.decoder_of(fitted, structure.pack(X, fitted))
     expected = decode(problem, fitted._w)
     for n_jobs in (1, 2):
         model.set_params(n_jobs=n_jobs)
@@ -91,7 +91,7 @@ def test_masks_and_models_without_transitions_use_the_dense_decoder(chains):
     plain = ChainSSVM(transitions=False, **options).fit(X, y)
     assert plain.inference_ == "viterbi (exact)"
     structure, fitted = masked._fitted()
-    problem = structure._decoder(fitted, structure.pack(X, fitted))
+    problem = structure.decoder_of(fitted, structure.pack(X, fitted))
     with pytest.raises(ValueError, match="does not support masks or features"):
         decode_sparse(problem, fitted._w, sparse_transitions(masked.edge_coef_))
 
