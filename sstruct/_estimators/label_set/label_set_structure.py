@@ -31,16 +31,10 @@ from sstruct._estimators.label_set.interactions import (
 from sstruct._estimators.label_set.label_set_state import LABEL_SET_STATE, ONE_LABEL
 from sstruct._estimators.label_set.label_set_training import (
     MultilabelTraining,
-    attractive_bounds,
     column_names,
-    one_label_cost,
     prediction_problem,
 )
-from sstruct._estimators.label_set.one_label import (
-    class_scores,
-    one_label_decisions,
-    one_label_training,
-)
+from sstruct._estimators.label_set.one_label import class_scores, one_label_training
 from sstruct._estimators.label_set.partial_sets import (
     best_classes,
     close_hierarchy,
@@ -49,7 +43,6 @@ from sstruct._estimators.label_set.partial_sets import (
     satisfying_sets,
 )
 from sstruct._export.exported_model import linear_model
-from sstruct._input.class_scores import parse_class_scores
 from sstruct._input.completion import KnownLabels
 from sstruct._input.indicator import (
     as_output,
@@ -61,7 +54,7 @@ from sstruct._input.indicator import (
 )
 from sstruct._input.label_constraints import check_constraints_parameter, constraint_rows
 from sstruct._input.labels import find_classes, object_array
-from sstruct._input.losses import LABEL_SET_NAMES, check_loss, node_costs
+from sstruct._input.losses import LABEL_SET_NAMES, label_costs, node_costs
 from sstruct._input.ragged import check_weights, labels_of_rows, pack_rows
 from sstruct._input.threads import n_threads
 from sstruct._problems.core._decode import decode
@@ -100,7 +93,8 @@ class ClassStructure(NodeStructure):
 
     def decisions(self, model, rows):
         """Return the scores of packed rows, as ``decision_function``."""
-        return one_label_decisions(model, rows)
+        scores = class_scores(model, rows)  # for two classes: their difference
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def label_scores(self, model, rows):
         """Return the score of each class, (n, K), or of each label being off and on, (n, K, 2)."""
@@ -118,12 +112,11 @@ class LabelSetStructure(ClassStructure):
 
     state = LABEL_SET_STATE
     solvers = LABEL_SET_SOLVERS
+    loss_names = LABEL_SET_NAMES
     valid_values = Structure.valid_values | {"pairwise": ("and", "full"), "inference": INFERENCE}
 
     def check(self):
-        check_loss(self.loss, LABEL_SET_NAMES)
-        if self.class_scores is not None:
-            parse_class_scores(self.class_scores)
+        super().check()
         check_edges_parameter(self.edges)
         check_constraints_parameter(self.constraints)
         if self.constraints and is_hierarchy(self.edges):
@@ -186,17 +179,25 @@ class LabelSetStructure(ClassStructure):
         return training
 
     def cost(self, codes, weights, n_labels):
-        return one_label_cost(self.loss, codes, weights, n_labels)
+        on = np.bincount(codes, weights=weights, minlength=n_labels)
+        off_cost, on_cost = label_costs(self.loss, on, weights.sum())
+        # The sets of two different labels differ in both of them.
+        return (on_cost[:, np.newaxis] + off_cost) * (1 - np.eye(n_labels))
 
     def given_bounds(self, problem):
-        if isinstance(self.bounds, str):
-            return attractive_bounds(problem)
-        return super().given_bounds(problem)
+        if not isinstance(self.bounds, str):
+            return super().given_bounds(problem)
+        bounds = problem.layout.unbounded()
+        edge = problem.layout.views(bounds[0]).get("edge")
+        if edge is None or edge.size == 0:
+            return None
+        edge[...] = 0  # attractive
+        return bounds
 
     def decode(self, model, samples, known=None):
         if has_one_label(model):
             return super().decode(model, samples)
-        problem = self._problem(model, samples, known)
+        problem = prediction_problem(samples, model, known)
         codes = decode(problem, model._w, n_threads(self.n_jobs))
         sets = codes.reshape(problem.n_blocks, -1)[:, : problem.n_labels] // 2
         if known is not None and model._model["constraints"] is not None:
@@ -235,7 +236,7 @@ class LabelSetStructure(ClassStructure):
     def decisions(self, model, rows):
         if has_one_label(model):
             return super().decisions(model, rows)
-        return label_marginals(self._problem(model, rows), model._w)
+        return label_marginals(prediction_problem(rows, model), model._w)
 
     def label_scores(self, model, rows):
         if has_one_label(model):
@@ -257,7 +258,7 @@ class LabelSetStructure(ClassStructure):
         if has_one_label(model):
             return super().distribution(model, rows)
         if exact:
-            problem = self._problem(model, rows, method=summation_method(model))
+            problem = prediction_problem(rows, model, method=summation_method(model))
             return BlockDistribution(problem, model, self.n_nodes(model, rows), self.n_jobs)
         gains = self.decisions(model, rows).ravel()
         return IndependentNodes(np.column_stack([np.zeros(len(gains)), gains]))
@@ -386,10 +387,6 @@ class LabelSetStructure(ClassStructure):
         if model._model["full"]:
             edges |= {"value": [0, 1], "other_value": [0, 1]}
         return super().axis_values(model) | edges
-
-    def _problem(self, model, rows, known=None, method=None):
-        """Return the problem of decoding rows, given known labels and the name of a decoder."""
-        return prediction_problem(rows, model, known, method)
 
 
 def summation_method(model):

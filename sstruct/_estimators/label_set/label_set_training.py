@@ -246,13 +246,6 @@ def column_names(classes, y, n_labels):
     return names
 
 
-def one_label_cost(loss, codes, weights, n_labels):
-    """Return the (K, K) costs of one label for another, as sets that differ in two labels."""
-    on = np.bincount(codes, weights=weights, minlength=n_labels)
-    off_cost, on_cost = label_costs(loss, on, weights.sum())
-    return (on_cost[:, np.newaxis] + off_cost) * (1 - np.eye(n_labels))
-
-
 def prediction_problem(rows, model, known=None, method=None):
     """Return the problem of decoding packed rows with a FittedModel, given known labels.
 
@@ -275,13 +268,3 @@ def prediction_problem(rows, model, known=None, method=None):
         bias=model._bias,
         known=known,
     )
-
-
-def attractive_bounds(problem):
-    """Return bounds for nonnegative edge weights, or None if there are no edges."""
-    bounds = problem.layout.unbounded()
-    edge = problem.layout.views(bounds[0]).get("edge")
-    if edge is None or edge.size == 0:
-        return None
-    edge[...] = 0
-    return bounds

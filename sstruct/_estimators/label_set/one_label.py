@@ -93,9 +93,3 @@ def class_scores(model, rows):
     coef, intercept = model.table("coef").T, model.table("intercept")
     scores = [safe_sparse_dot(part, coef) + intercept for part in parts]
     return scores[0] if len(scores) == 1 else concatenated(scores, "scores")
-
-
-def one_label_decisions(model, rows):
-    """Return the scores of the classes; for two classes their difference, (n,)."""
-    scores = class_scores(model, rows)
-    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
