@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sstruct._checks.arrays import check_depth, is_sized, items_of, listed
+from sstruct._checks.arrays import check_depth, items_of, listed
 from sstruct._estimators.core.structure import weighted_accuracy
-from sstruct._estimators.dependency.sentence_samples import heads_of, tree_of
+from sstruct._estimators.dependency.sentence_samples import tree_of_any_size
 from sstruct.metrics._flat_labels import check_pairs
 
 
@@ -107,11 +107,5 @@ def _attachment_score(y_true, y_pred, labeled, sample_weight):
 def _trees(y, name, labeled):
     """Return the validated heads, and labels or None, of each sentence."""
     check_depth(y, name)
-    out = []
-    for i, item in enumerate(listed(items_of(y), name, "a list of trees, one per sentence")):
-        item = items_of(item)
-        heads = heads_of(item)
-        if not is_sized(heads):
-            raise TypeError(f"{name}[{i}] must contain heads, found {type(item).__name__}")
-        out.append(tree_of(f"{name}[{i}]", item if labeled else heads, len(heads), labeled))
-    return out
+    trees = listed(items_of(y), name, "a list of trees, one per sentence")
+    return [tree_of_any_size(f"{name}[{i}]", item, labeled) for i, item in enumerate(trees)]

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from sstruct._checks.arrays import array_of, check_depth, is_sized, listed
-from sstruct._input.integers import integers
-from sstruct._input.labels import label_list
+from sstruct._checks.arrays import listed
+from sstruct._estimators.dependency.sentence_samples import tree_of_any_size
 
-from ._matplotlib import import_pyplot
+from ._matplotlib import drawing_axes
 
 # Names and styles of arcs.
 _STYLES = {
@@ -159,11 +158,9 @@ class DependencyDisplay:
         display : DependencyDisplay
             This object.
         """
-        plt = import_pyplot(f"{type(self).__name__}.plot")
         n = len(self.predicted_heads)
-        if ax is None:
-            size = np.clip(0.9 * n + 1.5, 4, 16), np.clip(0.3 * n + 1.5, 2, 6)
-            _, ax = plt.subplots(figsize=size, layout="constrained")
+        size = np.clip(0.9 * n + 1.5, 4, 16), np.clip(0.3 * n + 1.5, 2, 6)
+        _, ax = drawing_axes(self, ax, size)
         arcs = self._arcs()
         top = max((abs(h - t) for own in arcs.values() for h, t, _ in own if h > 0), default=0) + 1
         self.lines_ = {kind: [_draw(ax, top, kind, *arc) for arc in own]
@@ -217,22 +214,5 @@ def _draw(ax, top, kind, head, token, label):
 
 def _tree(tree, name):
     """Return the heads of a tree as an array, and its labels as a list or None."""
-    check_depth(tree, name)
-    labels = None
-    if isinstance(tree, list | tuple) and len(tree) == 2 and is_sized(tree[0]):
-        tree, labels = tree
-        labels = label_list(labels, f"labels of {name}")
-    heads = integers(array_of(tree, name), name)
-    if heads.ndim != 1:
-        raise ValueError(f"{name} has heads of shape {heads.shape}, expected (n_tokens,)")
-    n = len(heads)
-    wrong = np.flatnonzero((heads < 0) | (heads > n) | (heads == np.arange(1, n + 1)))
-    if len(wrong):
-        t = wrong[0]
-        raise ValueError(
-            f"{name} has head {heads[t]} of token {t + 1}, expected another token from 1 to {n}, "
-            "or 0 for the root"
-        )
-    if labels is not None and len(labels) != n:
-        raise ValueError(f"{name} has {n} heads, but {len(labels)} labels")
-    return heads, labels
+    heads, labels = tree_of_any_size(name, tree)
+    return heads, None if labels is None else labels.tolist()

@@ -69,12 +69,12 @@ def test_estimator():
 INVALID = {
     "tokens": (([0], [0, 1]), {}, "y_true has 1 tokens, but y_pred has 2"),
     "words": ((None, [0]), {"tokens": "ab"}, "tokens has 2 entries, expected 1"),
-    "head": ((None, [0, 3]), {}, "y_pred has head 3 of token 2, expected another token from 1 to"),
+    "head": ((None, [0, 3]), {}, "y_pred has the head 3 of token 2, expected another token, 1 to"),
     "itself": ((None, [0, 2]), {}, "head 2 of token 2"),
     "negative": ((None, [-1]), {}, "head -1 of token 1"),
-    "labels": ((None, ([0], ["a", "b"])), {}, "y_pred has 1 heads, but 2 labels"),
-    "shape": ((None, [[[0]]]), {}, r"y_pred has heads of shape \(1, 1, 1\)"),
-    "fraction": ((None, [0.5]), {}, "y_pred must contain integers"),
+    "labels": ((None, ([0], ["a", "b"])), {}, "y_pred has 2 labels, expected 1, one per token"),
+    "shape": ((None, [[[0]]]), {}, r"y_pred has shape \(1, 1, 1\)"),
+    "fraction": ((None, [0.5]), {}, "y contains 0.5"),
 }
 
 

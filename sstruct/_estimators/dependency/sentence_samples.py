@@ -11,6 +11,7 @@ from sstruct._checks.arrays import (
     NUMBERS,
     array_of,
     as_floats,
+    check_depth,
     check_magnitudes,
     is_sized,
     items_of,
@@ -317,6 +318,20 @@ def heads_of(tree):
     """Return the heads of a tree, which may be a pair of heads and labels."""
     is_list = isinstance(tree, list | tuple | np.ndarray) and is_sized(tree)
     return tree[0] if is_list and len(tree) == 2 and is_sized(items_of(tree[0])) else tree
+
+
+def tree_of_any_size(name, item, labeled=None):
+    """Return the result of `tree_of` for a tree of any number of tokens.
+
+    labeled : whether labels are returned, which must then exist; None: if there are any
+    """
+    check_depth(item, name)
+    item = items_of(item)
+    heads = heads_of(item)
+    if not is_sized(heads):
+        raise TypeError(f"{name} must contain heads, found {type(item).__name__}")
+    labeled = heads is not item if labeled is None else labeled
+    return tree_of(name, item if labeled else heads, len(heads), labeled)
 
 
 def tree_of(name, item, n, labeled, ignore_label=None):
