@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sstruct._checks.shown import shortened
+from sstruct._checks.parameters import check_choice
 from sstruct.inference._model.map_result import MapResult
 
 from ._matplotlib import draw_curves, finite_curves
@@ -169,8 +169,7 @@ class BoundDisplay:
         >>> len(BoundDisplay({"icm": history}).plot(x="iterations").lines_)
         1
         """
-        if x not in _X_LABELS:
-            raise ValueError(f"x must be one of {list(_X_LABELS)}, got {shortened(x)}")
+        check_choice("x", x, tuple(_X_LABELS))
         curves = []
         for name, history in self.histories.items():
             xs = np.asarray(history["seconds"], dtype=float)

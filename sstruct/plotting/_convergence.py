@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._checks.parameters import check_choice
 from sstruct._checks.shown import shortened
 
 from ._matplotlib import draw_curves, finite_curves
@@ -210,9 +211,8 @@ class ConvergenceDisplay:
         >>> len(ConvergenceDisplay({"BCFW": history}).plot(x="passes", y="primal_dual").lines_)
         2
         """
-        for value, name, known in ((x, "x", _X_LABELS), (y, "y", _Y_LABELS)):
-            if value not in known:
-                raise ValueError(f"{name} must be one of {list(known)}, got {shortened(value)}")
+        check_choice("x", x, tuple(_X_LABELS))
+        check_choice("y", y, tuple(_Y_LABELS))
         # Validated first, so that an error does not leave an empty figure.
         curves = []
         for name, history in self.histories.items():

@@ -15,7 +15,7 @@ from sstruct._estimators.alignment.alignment_samples import is_pair
 from sstruct._estimators.matching.matching_samples import check_distinct
 from sstruct._input.integers import integers
 
-from ._matplotlib import import_pyplot
+from ._matplotlib import drawing_axes
 
 # Names and styles of lines: pairs of both, of the prediction only, and of the truth only.
 _STYLES = {
@@ -196,14 +196,9 @@ class MatchingDisplay:
         display : MatchingDisplay
             This object.
         """
-        plt = import_pyplot(f"{type(self).__name__}.plot")
-        n_rows, width = (
-            len(self.predicted_columns),
-            max(len(self.predicted_columns), self.n_columns),
-        )
-        if ax is None:
-            size = np.clip(0.3 * width + 1, 4, 16), 2.5
-            _, ax = plt.subplots(figsize=size, layout="constrained")
+        n_rows = len(self.predicted_columns)
+        width = max(n_rows, self.n_columns)
+        _, ax = drawing_axes(self, ax, (np.clip(0.3 * width + 1, 4, 16), 2.5))
         self.lines_ = {}
         for kind, pairs in self._pairs().items():
             self.lines_[kind] = [

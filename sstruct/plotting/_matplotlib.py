@@ -13,14 +13,20 @@ def import_pyplot(caller):
     return plt
 
 
+def drawing_axes(display, ax, figsize=None):
+    """Return matplotlib.pyplot and the axes, which are made if `ax` is None."""
+    plt = import_pyplot(f"{type(display).__name__}.plot")
+    if ax is None:
+        _, ax = plt.subplots(figsize=figsize, layout="constrained" if figsize else None)
+    return plt, ax
+
+
 def draw_curves(display, ax, curves, kwargs, xlabel, ylabel, kind="plot"):
     """Plot curves, with one color for each name; return axes, figure and lines.
 
     curves : list of (name, xs, ys, options); `kwargs` of the user take precedence
     """
-    plt = import_pyplot(f"{type(display).__name__}.plot")
-    if ax is None:
-        _, ax = plt.subplots()
+    _, ax = drawing_axes(display, ax)
     colors, lines = {}, []
     for name, xs, ys, options in curves:
         options = options | kwargs

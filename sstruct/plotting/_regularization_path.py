@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._checks.parameters import check_choice
 from sstruct._checks.shown import shortened
 
 from ._matplotlib import draw_curves
@@ -227,8 +228,7 @@ class RegularizationPathDisplay:
         >>> len(RegularizationPathDisplay(curves, eps=0.1).plot(y="gap").lines_)
         2
         """
-        if y not in _Y_LABELS:
-            raise ValueError(f"y must be one of {list(_Y_LABELS)}, got {shortened(y)}")
+        check_choice("y", y, tuple(_Y_LABELS))
         if y not in self.curves:
             raise ValueError(
                 f"this display has no {y}"

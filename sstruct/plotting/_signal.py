@@ -17,7 +17,7 @@ from sstruct._input.label_schemes import LabelCodes, spans_in
 from sstruct._input.labels import label_list
 from sstruct.segmentation import SegmentSSVM
 
-from ._matplotlib import import_pyplot
+from ._matplotlib import drawing_axes
 
 _HEIGHT, _DISTANCE = 0.07, 0.09  # height and distance of strips, relative to the axes
 
@@ -162,10 +162,8 @@ class SignalDisplay:
         display : SignalDisplay
             This object.
         """
-        plt = import_pyplot(f"{type(self).__name__}.plot")
         signal = _signal(self.signal)
-        if ax is None:
-            _, ax = plt.subplots(figsize=(9, 3), layout="constrained")
+        plt, ax = drawing_axes(self, ax, (9, 3))
         self.lines_ = ax.plot(signal, color="0.3", linewidth=0.8)
         kinds = sorted({str(label) for spans in self.segments.values() for *_, label in spans})
         colors = {kind: f"C{k % 10}" for k, kind in enumerate(kinds)}

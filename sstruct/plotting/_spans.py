@@ -16,7 +16,7 @@ from sstruct._input.label_schemes import LabelCodes, spans_in
 from sstruct._input.labels import label_list
 from sstruct.spans import Invalid, Scheme
 
-from ._matplotlib import import_pyplot
+from ._matplotlib import drawing_axes
 
 _HEIGHT = 0.28  # of a box; rows have a distance of 1
 
@@ -190,13 +190,11 @@ class SpanDisplay:
         display : SpanDisplay
             This object.
         """
-        plt = import_pyplot(f"{type(self).__name__}.plot")
         names = self.names or [str(i) for i in range(len(self.true_spans))]
         edges = [self._edges(i) for i in range(len(names))]
         width = max((each[-1] for each in edges), default=1)
-        if ax is None:
-            size = np.clip(0.08 * width + 2, 5, 16), np.clip(0.6 * len(names) + 1, 2, 12)
-            _, ax = plt.subplots(figsize=size, layout="constrained")
+        size = np.clip(0.08 * width + 2, 5, 16), np.clip(0.6 * len(names) + 1, 2, 12)
+        plt, ax = drawing_axes(self, ax, size)
         types = sorted({str(s[2]) for part in self._parts() for spans in part for s in spans})
         colors = {kind: f"C{k % 10}" for k, kind in enumerate(types)}
         self.boxes_ = []

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sstruct._checks.arrays import listed, real_array
 
-from ._matplotlib import import_pyplot
+from ._matplotlib import drawing_axes
 
 _MAX_TICKS = 30
 
@@ -151,7 +151,6 @@ class TransitionDisplay:
         >>> [tick.get_text() for tick in display.ax_.get_xticklabels()]
         ['B', 'I']
         """
-        plt = import_pyplot(f"{type(self).__name__}.plot")
         weights = real_array(self.edge_coef, "edge_coef")
         classes = listed(self.classes, "classes", "a list or an array of labels")
         n_labels = len(classes)
@@ -171,10 +170,9 @@ class TransitionDisplay:
         if end is not None:
             table[-n_labels:, -1] = end
 
-        if ax is None:
-            # Space for tick labels, up to the number at which they are thinned out.
-            side = np.clip(0.22 * n_labels + 2.5, 4.5, 8.0)
-            _, ax = plt.subplots(figsize=(side + 0.8, side), layout="constrained")
+        # Space for tick labels, up to the number at which they are thinned out.
+        side = np.clip(0.22 * n_labels + 2.5, 4.5, 8.0)
+        _, ax = drawing_axes(self, ax, (side + 0.8, side))
         # Forbidden transitions may be -inf and must not determine the color scale.
         finite = np.abs(table[np.isfinite(table)])
         limit = finite.max() if finite.size and finite.max() > 0 else 1.0
