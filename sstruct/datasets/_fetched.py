@@ -23,6 +23,7 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
+from sstruct._checks.parameters import check_choice
 from sstruct._checks.shown import shortened
 from sstruct.datasets._cache import cache_path, cached_file, check_sha256, download
 
@@ -242,11 +243,6 @@ def _arrays(name: str, data_home: DataHome, download_if_missing: bool = False) -
     return np.load(_path(name, "all", data_home, download_if_missing), allow_pickle=False)
 
 
-def _check_part(subset: str) -> None:
-    if subset not in ("train", "test"):
-        raise ValueError(f'subset must be "train" or "test", got {shortened(subset)}')
-
-
 # Sequences
 
 
@@ -351,7 +347,7 @@ def fetch_conll2000(
     >>> train.data[0][:2], train.target[0][:2]  # doctest: +SKIP
     ([('Confidence', 'NN'), ('in', 'IN')], ['B-NP', 'B-PP'])
     """
-    _check_part(subset)
+    check_choice("subset", subset, ("train", "test"))
     path = _path("conll2000", subset, data_home, download_if_missing)
     sentences = _parse_sentences(gzip.decompress(path.read_bytes()).decode("utf-8"))
     data = [[(word, pos) for word, pos, _ in sentence] for sentence in sentences]
@@ -471,7 +467,7 @@ def fetch_weizmann_horses(
 
 
 def _pictures(name: str, labels: str, subset: str, data_home: DataHome, return_X_y: bool) -> Data:
-    _check_part(subset)
+    check_choice("subset", subset, ("train", "test"))
     with _arrays(name, data_home) as arrays:
         shapes = arrays[f"shape_{subset}"].tolist()
         data = _cut(arrays[f"rgb_{subset}"], [(*shape, -1) for shape in shapes])
@@ -617,10 +613,7 @@ def fetch_yeast(
 
 def _parts(name: str, subset: str, return_indicator: str) -> tuple[str, ...]:
     """Validate the arguments and return the parts of the subset."""
-    if return_indicator not in ("sparse", "dense"):
-        raise ValueError(
-            f'return_indicator must be "sparse" or "dense", got {shortened(return_indicator)}'
-        )
+    check_choice("return_indicator", return_indicator, ("sparse", "dense"))
     source = SOURCES[name]
     if subset == "all":
         return source.parts

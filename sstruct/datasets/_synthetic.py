@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
 
 from sstruct._checks.arrays import flag, is_sized
-from sstruct._checks.parameters import check_number, random_of
+from sstruct._checks.parameters import check_choice, check_number, random_of
 from sstruct._checks.shown import shortened
 from sstruct.datasets._fetched import Data, answer
 
@@ -25,9 +25,7 @@ MOST = 2**31 - 1
 
 def _check_counts(least: int = 1, /, **counts: Any) -> None:
     for name, count in counts.items():
-        check_number(name, count, least=least, whole=True)
-        if count > MOST:
-            raise ValueError(f"{name} must be at most {MOST}, found {shortened(count)}")
+        check_number(name, count, least=least, below=MOST + 1, whole=True)
 
 
 def _check_lengths(min_length: int, max_length: int) -> None:
@@ -635,8 +633,7 @@ def load_digit_dates(
     >>> "".join(train.target_names[k] for k in train.target[0]) == train.dates[0]
     True
     """
-    if subset not in ("train", "test", "all"):
-        raise ValueError(f'subset must be "train", "test" or "all", got {shortened(subset)}')
+    check_choice("subset", subset, ("train", "test", "all"))
     _check_counts(n_train=n_train, n_test=n_test)
     check_number("random_state", random_state, least=0, whole=True)
     first_day, last_day = _day_range(years)

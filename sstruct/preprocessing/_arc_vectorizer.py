@@ -163,11 +163,7 @@ class ArcVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wrap_out
         """
         check_parameters(self)
         for name in ("n_buckets", "n_label_buckets"):
-            check_number(name, getattr(self, name), least=1, whole=True)
-            if getattr(self, name) > MOST_BUCKETS:
-                raise ValueError(
-                    f"{name} must be at most {MOST_BUCKETS}, found {getattr(self, name)}"
-                )
+            check_number(name, getattr(self, name), least=1, below=MOST_BUCKETS + 1, whole=True)
         check_number("min_count", self.min_count, least=1, whole=True)
         for name in ("labeled", "prune"):
             check_choice(name, getattr(self, name), FLAG)
