@@ -203,14 +203,6 @@ class MatchingStructure(Structure):
         marker = -2 if self.ignore_label is None else self.ignore_label
         return pack_matches(y_partial, samples, marker, "y_partial")
 
-    def score(self, model, samples, truth):
-        codes, weights = truth
-        if not weights.any():
-            raise NoNodesError(
-                "y has no row with a known column in any sample with positive weight"
-            )
-        return float(np.average(self.decode(model, samples) == codes, weights=weights))
-
     def hidden(self, X, y, sample_weight):
         packed = self.pack(X)
         codes = pack_matches(y, packed, self.ignore_label)
