@@ -22,7 +22,7 @@ from sstruct._checks.arrays import (
 )
 from sstruct._checks.compressed import as_csr, check_compressed
 from sstruct._checks.shown import shortened
-from sstruct._input.integers import integer_labels
+from sstruct._input.integers import integer_labels, integers
 from sstruct._input.labels import (
     as_labels,
     concatenate_labels,
@@ -216,16 +216,14 @@ def _numbers(value, name):
 def _listed_arcs(i, arcs, n_rows):
     """Return arcs (head, dependent) in ascending order, and that order, None if they are sorted."""
     name = f"'arcs' of X[{i}]"
-    arcs = array_of(without_view(arcs), name, "an array of integers")
+    arcs = integers(arcs, name)
     if arcs.size == 0:
-        arcs = np.empty((0, 2), dtype=np.int64)
+        arcs = arcs.reshape(-1, 2)
     if arcs.shape != (n_rows, 2):
         raise ValueError(
             f"{name} has shape {arcs.shape}, expected {(n_rows, 2)}, the head and the dependent of "
             "each arc"
         )
-    if arcs.dtype.kind not in "iuf" or (arcs != np.trunc(arcs)).any():
-        raise TypeError(f"{name} must contain integers, found dtype {arcs.dtype}")
     # Every token has an arc, so n_rows limits the numbers of tokens, and the memory used below.
     wrong = np.flatnonzero(
         (arcs < [0, 1]).any(axis=1) | (arcs > n_rows).any(axis=1) | (arcs[:, 0] == arcs[:, 1])
@@ -235,7 +233,6 @@ def _listed_arcs(i, arcs, n_rows):
             f"{name} has {arcs[wrong[0]].tolist()} at {wrong[0]}, expected a head and another "
             "dependent: tokens have the numbers 1 to n, and only a head may be 0, the root"
         )
-    arcs = arcs.astype(np.int64)
     n = int(arcs[:, 1].max(initial=0))
     missing = np.flatnonzero(np.bincount(arcs[:, 1], minlength=n + 1)[1:] == 0)
     if len(missing):
