@@ -16,13 +16,13 @@ from sstruct._checks.arrays import (
     NUMBERS,
     array_of,
     check_magnitudes,
-    check_unmasked,
     is_empty,
     is_sized,
     items_of,
+    real_array,
 )
 from sstruct._checks.compressed import as_csr, check_attributes, check_compressed
-from sstruct._checks.shown import plain, shortened
+from sstruct._checks.shown import plain
 from sstruct._estimators.graph.graph_training import Graphs
 from sstruct._input.frames import check_names, column_names
 from sstruct._input.labels import masked_as_none, object_array
@@ -319,14 +319,7 @@ def _edge_features(items, n_edges, pairwise, expected):
             if needed and n_edges[i] > 0:
                 raise ValueError(f'X[{i}] has no edge features, required by pairwise="{pairwise}"')
             continue
-        check_unmasked(features, f"the edge features of X[{i}]")
-        try:
-            features = np.asarray(features, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise ValueError(
-                f"the edge features of X[{i}] must be a numeric array of shape (E, G), found "
-                f"{shortened(features)}"
-            ) from None
+        features = real_array(features, f"the edge features of X[{i}]")
         if features.ndim != 2 or len(features) != n_edges[i]:
             if features.size == 0 and n_edges[i] == 0:
                 continue

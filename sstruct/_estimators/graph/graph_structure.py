@@ -19,7 +19,7 @@ from sstruct._estimators.graph.decoding import (
 from sstruct._estimators.graph.free_nodes import free_nodes, state_scores
 from sstruct._estimators.graph.graph_samples import pack_graphs
 from sstruct._estimators.graph.graph_state import GRAPH_STATE, INFERENCE
-from sstruct._estimators.graph.graph_training import LabeledGraphs, check_feature_need
+from sstruct._estimators.graph.graph_training import LabeledGraphs
 from sstruct._input.labels import check_padding
 from sstruct._input.partial import known_codes
 from sstruct._input.ragged import known_labels
@@ -83,8 +83,11 @@ class GraphStructure(NodeStructure):
         settings = self._settings()
         labels = self.labels(y, graphs.nodes)
         check_padding(self, y, labels, graphs.nodes)
-        n_edge_features = None if graphs.edge_features is None else graphs.edge_features.shape[1]
-        check_feature_need(settings["pairwise"], n_edge_features)
+        if graphs.edge_features is None and settings["pairwise"] in WITH_FEATURES:
+            raise ValueError(
+                f'pairwise="{settings["pairwise"]}" requires edge features: each sample is (node '
+                "features, edges, edge features)"
+            )
         data = LabeledGraphs(self, graphs, labels, sample_weight, completion)
         K = len(data.classes)
         self._check_attraction(settings["pairwise"], graphs.edge_features, K)

@@ -17,7 +17,7 @@ from sstruct._problems.core._rows import scored_rows
 from sstruct._problems.core.node_arguments import sums_over_blocks
 from sstruct._problems.graph._graph_problem import GraphProblem
 from sstruct._problems.graph._pairwise import PairwiseModel
-from sstruct._problems.graph.graph_arguments import WITH_FEATURES, GraphRanges
+from sstruct._problems.graph.graph_arguments import GraphRanges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -411,12 +411,3 @@ def without_nodes(graphs, used, n_used, partial):
         n_copies=n_copies,
         copies=copies,
     )
-
-
-def check_feature_need(pairwise, n_features):
-    """Raise if a pairwise model requires edge features and there are none."""
-    if pairwise in WITH_FEATURES and n_features is None:
-        raise ValueError(
-            f'pairwise="{pairwise}" requires edge features: each sample is (node features, edges, '
-            "edge features)"
-        )

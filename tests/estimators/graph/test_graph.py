@@ -377,7 +377,7 @@ EDGE = np.array([[0, 1]])
         ((np.ones((2, 2)), EDGE, np.ones(1)), r"X\[1\] have shape \(1,\), expected one row"),
         ((np.ones((2, 2)), EDGE, np.ones((1, 3))), r"X\[1\] has 3 edge features, expected 1"),
         ((np.ones((2, 2)), EDGE, [[np.nan]]), r"the edge features of X\[1\] contain NaN"),
-        ((np.ones((2, 2)), EDGE, [["a"]]), r"the edge features of X\[1\] must be a numeric"),
+        ((np.ones((2, 2)), EDGE, [["a"]]), r"the edge features of X\[1\] must be an array of"),
         ((np.ones((2, 2)), EDGE, [[-1.0]]), r"the edge features of X\[1\] contain -1, but"),
         ((np.ones((2, 2)), EDGE), r"X\[1\] has no edge features, required by"),
         ((np.ones((2, 2)), EDGE, [[1.0]], np.ones(3)), r"node sizes of X\[1\] have shape \(3,\)"),
