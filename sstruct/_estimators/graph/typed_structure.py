@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sstruct._checks.arrays import check_depth, is_sized
+from sstruct._checks.arrays import is_sized
 from sstruct._checks.parameters import random_of
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.distribution import BlockDistribution, IndependentNodes
@@ -80,7 +80,6 @@ class TypedGraphStructure(Structure):
                 )
 
     def pack(self, X, model=None):
-        check_depth(X, "X")
         if model is None:
             return pack_typed(X)
         sizes = typed_model(vars(model))
