@@ -349,12 +349,7 @@ class CalibratedSSVM(HeldOutPredictor):
         """
         structure, model = self.estimator_._fitted()
         if structure.spans_are_segments:
-            if scheme != "bio" or suffix is not False:
-                raise ValueError(
-                    "scheme and suffix are not supported for SegmentSSVM, whose spans are its "
-                    f"segments; found scheme={scheme!r} and suffix={suffix!r}"
-                )
-            return structure.likely_segments(model, X, self._scale)
+            return structure.likely_segments(model, X, self._scale, scheme, suffix)
         classes, table = model.classes_.tolist(), LabelCodes(scheme, suffix)
         spans_in(classes, table, "repair", "classes_")  # validates the labels
         letters, types = zip(*(table.parts[table[label]] for label in classes), strict=True)

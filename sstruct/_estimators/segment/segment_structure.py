@@ -163,12 +163,16 @@ class SegmentStructure(ChainStructure):
         n, length = codes.shape
         return spans_of_samples(codes.ravel(), np.arange(n + 1) * length, model.classes_)
 
-    def span_gaps(self, model, scheme, suffix):
+    def _check_scheme(self, scheme, suffix):
+        """Raise ValueError unless the options of spans of labels have their default values."""
         if scheme != "bio" or suffix is not False:
             raise ValueError(
                 f"scheme and suffix are not supported for {self.estimator_name}, whose spans are "
                 f"its segments; found scheme={scheme!r} and suffix={suffix!r}"
             )
+
+    def span_gaps(self, model, scheme, suffix):
+        self._check_scheme(scheme, suffix)
         return SegmentGaps(self, model)
 
     def exact_distribution(self, model, nodes):
@@ -176,8 +180,9 @@ class SegmentStructure(ChainStructure):
         arguments = model, nodes.lengths, self.n_jobs, self.nothing_allowed
         return SegmentDistribution(problem, *arguments)
 
-    def likely_segments(self, model, X, scale):
+    def likely_segments(self, model, X, scale, scheme, suffix):
         """Return the predicted segments of each sequence: (start, stop, label, probability)."""
+        self._check_scheme(scheme, suffix)
         nodes = self.pack(X, model)
         codes = self.segment_codes(model, nodes)
         first, stop, label, sequence = spans_of_nodes(codes, nodes.offsets, len(model.classes_))
