@@ -47,7 +47,7 @@ def parse_class_scores(class_scores):
 
 
 def score_columns(class_scores, nodes, classes):
-    """Return the column of X with the scores of each class, ndarray (K,) of int64.
+    """Return the column of X with the scores of each class, int64 (K,), or None without scores.
 
     Parameters
     ----------
@@ -60,6 +60,8 @@ def score_columns(class_scores, nodes, classes):
     ValueError
         If there is not exactly one column of X for each class.
     """
+    if class_scores is None:
+        return None
     _, columns = parse_class_scores(class_scores)
     n_features, K = nodes.n_features, len(classes)
     if isinstance(columns, slice):

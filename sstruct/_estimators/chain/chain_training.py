@@ -165,9 +165,8 @@ class LabeledChains:
         weights, sample, used = labeled.weights, labeled.sample, labeled.used
         self.classes, self.codes = labeled.classes, labeled.codes
         self.codes[~used] = -1
-        self.class_scores, self.masks, self.groups = None, (None, None), None
-        if structure.class_scores is not None:
-            self.class_scores = score_columns(structure.class_scores, nodes, self.classes)
+        self.masks, self.groups = (None, None), None
+        self.class_scores = score_columns(structure.class_scores, nodes, self.classes)
         mask = structure.transition_mask
         if mask is not None:
             self.masks = allowed_transitions(mask, self.classes)
@@ -227,8 +226,7 @@ class LabeledChains:
         self._known = np.where(completion.in_loss, self.codes, -1)
         self.codes = np.where(used, completion.codes, -1)
         self.classes, self._cost = completion.classes(self.classes), completion.spread(self._cost)
-        if self.class_scores is not None:
-            self.class_scores = np.repeat(self.class_scores, completion.n_states)
+        self.class_scores = completion.spread(self.class_scores, axes=(0,))
         edge, boundary = self.masks
         self.masks = completion.spread(edge), completion.spread(boundary, axes=(1,))
         self.groups = completion.spread(self.groups)

@@ -11,8 +11,7 @@ from sstruct.inference._methods._exact_decoder import LARGEST, ExactDecoder
 from sstruct.inference._methods._tree_decoder import TreeDecoder
 
 # Iterations of "fwmap" per decoding: fewer in training, which decodes each graph repeatedly.
-TRAINING_ITERATIONS = 20
-PREDICTION_ITERATIONS = 200
+ITERATIONS = {"training": 20, "prediction": 200}
 # Valid values of the time limit of "exact".
 MAX_ORACLE_TIME = Range(least=0, other=(None,))
 
@@ -82,11 +81,13 @@ def described_inference(method, pairwise, graphs, constrained=False):
     }[method]
 
 
-def decoder_of(method, seed, max_iter, keeps=True, max_time=None, constraints=None):
+def decoder_of(method, seed, use, max_time=None, constraints=None):
+    """Return a decoder by name, for "training" or for "prediction"."""
+    keeps = use == "training"
     if constraints is not None:
         return ConstrainedDecoder(constraints, seed, max_time, keeps)
     if method == "exact":
         return ExactDecoder(seed, max_time, keeps)
     if method == "fwmap":
-        return TreeDecoder(TreeSearch(seed, max_iter, keeps), seed)
+        return TreeDecoder(TreeSearch(seed, ITERATIONS[use], keeps), seed)
     return GraphDecoder(method, seed)

@@ -5,34 +5,15 @@ nodes form an ordinary graph model for the decoders, without large scores that f
 if a label has several states, such scores forbid the states of other labels.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from sstruct._estimators.graph.graph_training import Graphs, without_nodes
-
-
-@dataclass(frozen=True)
-class FreeNodes:
-    """The subgraphs of nodes without a known label.
-
-    Attributes
-    ----------
-    samples : ndarray of shape (n_blocks,)
-        Indices of the graphs that have a free node, among those passed to `free_nodes`.
-    graphs : Graphs
-        Their free nodes and the edges between free nodes.
-    node_scores : ndarray of shape (n_rows, K)
-        Contribution of the other edges to the scores of labels, for each row of `graphs`.
-    """
-
-    samples: np.ndarray
-    graphs: Graphs
-    node_scores: np.ndarray
+from sstruct._estimators.graph.graph_training import without_nodes
 
 
 def free_nodes(graphs, known, pairwise, edge_weights, n_labels):
-    """Remove the nodes whose label is known; return the FreeNodes.
+    """Remove the nodes whose label is known.
 
     Parameters
     ----------
@@ -45,6 +26,15 @@ def free_nodes(graphs, known, pairwise, edge_weights, n_labels):
     edge_weights : ndarray or None
         ``edge_coef_``.
     n_labels : int
+
+    Returns
+    -------
+    samples : ndarray of shape (n_blocks,)
+        Indices of the graphs that have a free node.
+    graphs : Graphs
+        Their free nodes and the edges between free nodes.
+    node_scores : ndarray of shape (n_rows, K)
+        Contribution of the other edges to the scores of labels, for each row of `graphs`.
     """
     free = known < 0
     scores = np.zeros((len(known), n_labels))
@@ -68,7 +58,7 @@ def free_nodes(graphs, known, pairwise, edge_weights, n_labels):
     partial = np.flatnonzero(n_free[samples] < rest.length)
     if len(partial):  # drop the rows of known nodes; other graphs have none
         rest, scores = without_nodes(rest, free, n_free[samples], partial), scores[free]
-    return FreeNodes(samples, rest, scores)
+    return samples, rest, scores
 
 
 def _edge_scores(pairwise, weights, features, labels, n_labels, is_first):

@@ -10,8 +10,6 @@ from sstruct._estimators.core.structure import NodeStructure, Structure
 from sstruct._estimators.core.training import Training
 from sstruct._estimators.graph.decoding import (
     MAX_ORACLE_TIME,
-    PREDICTION_ITERATIONS,
-    TRAINING_ITERATIONS,
     decoder_of,
     decoding_method,
     described_inference,
@@ -100,9 +98,7 @@ class GraphStructure(NodeStructure):
         method = decoding_method(settings, data.whole_graphs, K)
 
         def given():
-            decoder = decoder_of(
-                method, settings["seed"], TRAINING_ITERATIONS, max_time=self.max_oracle_time
-            )
+            decoder = decoder_of(method, settings["seed"], "training", self.max_oracle_time)
             return pairwise, decoder, self.fit_intercept
 
         problem = data.problem(*given())
@@ -204,8 +200,8 @@ class GraphStructure(NodeStructure):
         if free.any():
             edge, K = model.table("edge"), len(model.classes_)
             graphs, at = samples.with_nodes()
-            rest = free_nodes(graphs, known, _pairwise(model), edge, K)
-            codes[free] = self._decoded(model, rest.graphs, at[rest.samples], rest.node_scores)
+            some, graphs, scores = free_nodes(graphs, known, _pairwise(model), edge, K)
+            codes[free] = self._decoded(model, graphs, at[some], scores)
         return codes
 
     def known_codes(self, model, samples, y_partial):
@@ -261,9 +257,7 @@ class GraphStructure(NodeStructure):
         """Return the problem of decoding nonempty graphs; `samples`: their indices in X."""
         K, settings = len(model.classes_), model._model
         method = decoding_method(settings, graphs, K, samples)
-        decoder = decoder_of(
-            method, settings["seed"], PREDICTION_ITERATIONS, False, self.max_oracle_time
-        )
+        decoder = decoder_of(method, settings["seed"], "prediction", self.max_oracle_time)
         return graphs.problem(
             _pairwise(model),
             K,

@@ -216,9 +216,7 @@ class LabeledGraphs:
         labeled = labeled_nodes(structure, nodes, labels, sample_weight, completion)
         weights, sample, used = labeled.weights, labeled.sample, labeled.used
         self.classes, codes = labeled.classes, labeled.codes
-        self.class_scores = None
-        if structure.class_scores is not None:
-            self.class_scores = score_columns(structure.class_scores, nodes, self.classes)
+        self.class_scores = score_columns(structure.class_scores, nodes, self.classes)
         sizes = np.ones(len(codes)) if graphs.sizes is None else graphs.sizes
         if labeled.node_weights is not None:
             sizes = sizes * labeled.node_weights
@@ -244,8 +242,7 @@ class LabeledGraphs:
             known, codes = np.where(completion.in_loss, codes, -1), completion.codes
             self.classes = completion.classes(self.classes)
             self._cost = completion.spread(self._cost)
-            if self.class_scores is not None:
-                self.class_scores = np.repeat(self.class_scores, completion.n_states)
+            self.class_scores = completion.spread(self.class_scores, axes=(0,))
         elif not used.all() and self._reads_edges(structure):
             # Completed nodes connect known ones; otherwise no edge would cross an unlabeled border
             # between two regions.

@@ -11,8 +11,6 @@ from sstruct._estimators.core.training import Training
 from sstruct._estimators.graph.constraint_terms import hard_terms
 from sstruct._estimators.graph.decoding import (
     MAX_ORACLE_TIME,
-    PREDICTION_ITERATIONS,
-    TRAINING_ITERATIONS,
     check_size,
     decoder_of,
     decoding_method,
@@ -97,9 +95,8 @@ class TypedGraphStructure(Structure):
             "seed": int(random_of(self.random_state).randint(2**31 - 1)),
         }
         method = typed_method(settings, data.graphs, sizes.K, data.hard)
-        decoder = decoder_of(
-            method, settings["seed"], TRAINING_ITERATIONS, True, self.max_oracle_time, data.hard
-        )
+        options = "training", self.max_oracle_time, data.hard
+        decoder = decoder_of(method, settings["seed"], *options)
         constraints = data.constraint_rows
         common = [np.array(repr((sizes, self.inference)))]
         if constraints is not None:
@@ -237,9 +234,8 @@ class TypedGraphStructure(Structure):
         if rows is not None:
             hard = hard_terms(rows, graphs, typed.types, samples)
         method = typed_method(settings, graphs, sizes.K, hard, samples)
-        decoder = decoder_of(
-            method, settings["seed"], PREDICTION_ITERATIONS, False, self.max_oracle_time, hard
-        )
+        options = "prediction", self.max_oracle_time, hard
+        decoder = decoder_of(method, settings["seed"], *options)
         return graphs, TypedGraphProblem.of(graphs, sizes, decoder)
 
 
