@@ -54,7 +54,6 @@ from sstruct._estimators.core.fit import chosen_options
 from sstruct._estimators.core.preparation import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct._problems.core._thread_pool import ThreadPool
-from sstruct._solvers.baselines.subgradient import StochasticSubgradient
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import squared_norm
 from sstruct._solvers.core.solver import Setup
@@ -62,6 +61,7 @@ from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._solvers.gdmm.on_chains import GDMMFit
 from sstruct._solvers.gdmm.on_label_sets import LabelGDMM
 from sstruct._solvers.gdmm.published import Published
+from sstruct._solvers.online.subgradient import StochasticSubgradient
 from sstruct.datasets import fetch_bibtex, fetch_rcv1_subset, make_large_domain_sequences
 from sstruct.preprocessing import SequenceVectorizer
 from sstruct.solvers import BCFW, MPBCFW

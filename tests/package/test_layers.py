@@ -40,7 +40,7 @@ RANKS = [
     ["_problems/segment"],
     ["_cluster"],
     ["_solvers/core"],
-    ["_solvers/frank_wolfe", "_solvers/baselines", "_solvers/gdmm", "_solvers/perceptron"],
+    ["_solvers/frank_wolfe", "_solvers/baselines", "_solvers/gdmm", "_solvers/online"],
     ["_solvers/path", "_solvers/proximal", "_solvers/rounds"],
     ["_testing", "_input"],
     ["inference/_model"],

@@ -15,13 +15,13 @@ from sstruct._kernels._clock import seconds
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.baselines import cutting_plane, plane_qp
 from sstruct._solvers.baselines._batch_pass import Plane
-from sstruct._solvers.baselines._subgradient_pass import SubgradientState
 from sstruct._solvers.baselines.batch_frank_wolfe import BatchFrankWolfe
 from sstruct._solvers.baselines.cutting_plane import CuttingPlaneFit
-from sstruct._solvers.baselines.subgradient import StochasticSubgradient
 from sstruct._solvers.core import solver
 from sstruct._solvers.core.progress import Bar
 from sstruct._solvers.core.solver import Options, Setup
+from sstruct._solvers.online._subgradient_pass import SubgradientState
+from sstruct._solvers.online.subgradient import StochasticSubgradient
 from sstruct._testing._enumerated import EnumeratedProblem
 from sstruct.chain import ChainSSVM
 from sstruct.solvers import Subgradient

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstruct._solvers.baselines.subgradient import StochasticSubgradient
 from sstruct._solvers.core.best_weights import BestWeights
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
+from sstruct._solvers.online.subgradient import StochasticSubgradient
 from tests.reference import brute_force
 from tests.solvers.small import BOUNDS, Small
 

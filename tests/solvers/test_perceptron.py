@@ -15,8 +15,8 @@ from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.core._explicit import ExplicitProblem
 from sstruct._solvers.core.solver import Options, Setup
-from sstruct._solvers.perceptron._perceptron_pass import PerceptronState
-from sstruct._solvers.perceptron.perceptron import PassiveAggressiveFit, PerceptronFit
+from sstruct._solvers.online._perceptron_pass import PerceptronState
+from sstruct._solvers.online.perceptron import PassiveAggressiveFit, PerceptronFit
 from sstruct.datasets import make_sequences
 from sstruct.solvers import PassiveAggressive, Perceptron
 from tests.problems import test_multiclass, test_multilabel

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._solvers.baselines.batch_frank_wolfe import BatchFrankWolfe
 from sstruct._solvers.baselines.cutting_plane import CuttingPlaneFit
-from sstruct._solvers.baselines.subgradient import StochasticSubgradient
 from sstruct._solvers.core._snapshot import resume, snapshot
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
+from sstruct._solvers.online.subgradient import StochasticSubgradient
 from sstruct._testing._enumerated import EnumeratedProblem
 from tests.reference.brute_force import slack_terms
 from tests.solvers.small import BOUNDS, Small

@@ -24,11 +24,11 @@ from sstruct._input.losses import NAMES, check_loss
 from sstruct._input.ragged import ExpectedInput, NoNodesError, check_node_weights, flat_labels
 from sstruct._solvers.baselines.batch_frank_wolfe import BatchFrankWolfe
 from sstruct._solvers.baselines.cutting_plane import CuttingPlaneFit
-from sstruct._solvers.baselines.subgradient import StochasticSubgradient
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._solvers.gdmm.on_chains import GDMMFit
 from sstruct._solvers.gdmm.on_label_sets import LabelGDMM
-from sstruct._solvers.perceptron.perceptron import PassiveAggressiveFit, PerceptronFit
+from sstruct._solvers.online.perceptron import PassiveAggressiveFit, PerceptronFit
+from sstruct._solvers.online.subgradient import StochasticSubgradient
 from sstruct.solvers import DEFAULT_SOLVERS, SOLVER_OF_NAME, BaseSolver
 
 # Design: an estimator has parameters, documentation and fitted attributes. A Structure converts

@@ -1,1 +1,1 @@
-"""Baselines for comparison: batch Frank-Wolfe, stochastic subgradient, cutting plane."""
+"""Baselines for comparison: batch Frank-Wolfe and cutting plane."""

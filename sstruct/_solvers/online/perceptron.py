@@ -1,17 +1,13 @@
 """Averaged perceptron and passive-aggressive: choice of the next pass, and stopping."""
 
-import math
 from typing import ClassVar
 
-import numpy as np
-
-from sstruct._solvers.core.solver import Solver
 from sstruct._solvers.core.status import Status
-from sstruct._solvers.core.step_state import exported, kept_steps
-from sstruct._solvers.perceptron._perceptron_pass import PerceptronState
+from sstruct._solvers.online._perceptron_pass import PerceptronState
+from sstruct._solvers.online.step_solver import StepSolver
 
 
-class PerceptronFit(Solver):
+class PerceptronFit(StepSolver):
     """Steps from the prediction of the model to the truth, and the mean of the iterates.
 
     No objective is minimized, so that ``primal`` and ``dual`` are NaN. A pass over all samples
@@ -27,26 +23,25 @@ class PerceptronFit(Solver):
     with Perceptron Algorithms. EMNLP 2002.
     """
 
-    takes: ClassVar[dict] = Solver.takes | {
+    takes: ClassVar[dict] = StepSolver.takes | {
         "lam": ("auto",),
         "rescaling": ("margin",),
     }
     has_objective = False
-    supports_partial_fit = True
-    dual = math.nan
+    unshuffled = ("given", "sequential")
     measures = ("mistakes",)
 
     def __init__(self, setup):
         super().__init__(setup)
-        kept = kept_steps(setup.warm, setup.problem)
+        self.n_mistakes, self.kept = 0, None
+
+    def _new_state(self, setup, kept):
         if not kept and self.prior is not None:
             # The start counts as the step of the first visit.
             kept = {"weights": self.prior, "moment": self.prior}
-        self.state = PerceptronState(
+        return PerceptronState(
             setup.problem, setup.steps, self._aggressiveness(), self.bounds, **kept
         )
-        self.random = np.random.default_rng(self.options.seed)
-        self.n_mistakes, self.kept = 0, None
 
     @property
     def w(self):
@@ -57,16 +52,10 @@ class PerceptronFit(Solver):
         """Return the largest step of passive-aggressive, or 0 if all steps have length 1."""
         return 0.0
 
-    @property
-    def n_oracle_calls(self):
-        return self.state.n_steps
-
     def _iterate(self):
         """Make a pass; return the status, or None if the fit continues."""
-        n, before = self.problem.n_blocks, self.state.n_mistakes
-        shuffled = self.options.sampling == "permutation"
-        order = self.random.permutation(n) if shuffled else np.arange(n)
-        complete = self.state.run(order.astype(np.intp, copy=False), self.deadline)
+        before = self.state.n_mistakes
+        complete = self._pass()
         self.n_passes += 1
         self.exact, self.n_mistakes = self.state.exact, self.state.n_mistakes - before
         if self.held_out is not None and self._stops_early(self.w):
@@ -79,15 +68,8 @@ class PerceptronFit(Solver):
     def _evaluate_at(self, w):
         self.kept = w
 
-    def _estimate(self):
-        return math.nan
-
     def _measures(self):
         return {"mistakes": float(self.n_mistakes)}
-
-    def export(self):
-        """Return the state from which training on later samples can continue."""
-        return exported(self.state.last, self.state.moment, self.state.n_steps)
 
 
 class PassiveAggressiveFit(PerceptronFit):

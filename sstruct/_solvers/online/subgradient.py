@@ -2,21 +2,17 @@
 
 import math
 
-import numpy as np
-
-from sstruct._solvers.baselines._subgradient_pass import SubgradientState
-from sstruct._solvers.core.solver import Solver
 from sstruct._solvers.core.status import Status
-from sstruct._solvers.core.step_state import exported, kept_steps
+from sstruct._solvers.online._subgradient_pass import SubgradientState
+from sstruct._solvers.online.step_solver import StepSolver
 
 
-class StochasticSubgradient(Solver):
+class StochasticSubgradient(StepSolver):
     """Stochastic subgradient method with step size 1 / (lam t) and a weighted average of iterates.
 
-    Step t uses one block, and the weight of its iterate in the average is proportional to t. There
-    is no dual: ``dual`` is NaN, and ``tol`` is never reached. In passes with a certificate, the
-    primal is computed at the last and at the averaged iterate, and ``w`` is the better one;
-    otherwise, ``w`` is the average.
+    Step t uses one block, and the weight of its iterate in the average is proportional to t. In
+    passes with a certificate, the primal is computed at the last and at the averaged iterate, and
+    ``w`` is the better one; otherwise, ``w`` is the average.
 
     Parameters
     ----------
@@ -30,33 +26,19 @@ class StochasticSubgradient(Solver):
     projected stochastic subgradient method. arXiv:1212.2002.
     """
 
-    supports_partial_fit = True
-    dual = math.nan
-
     def __init__(self, setup):
         super().__init__(setup)
-        kept = kept_steps(setup.warm, setup.problem)
-        self.state = SubgradientState(
-            setup.problem, self.lam, setup.steps, self.bounds, setup.prior, **kept
-        )
-        self.random = np.random.default_rng(self.options.seed)
         self.w = self.state.average
 
-    @property
-    def n_oracle_calls(self):
-        return self.state.n_steps
+    def _new_state(self, setup, kept):
+        return SubgradientState(
+            setup.problem, self.lam, setup.steps, self.bounds, setup.prior, **kept
+        )
 
     def _iterate(self):
         """Make a pass; return the status, or None if the fit continues."""
-        n = self.problem.n_blocks
-        if self.options.sampling == "uniform":
-            order = self.random.integers(n, size=n)
-        elif self.options.sampling == "given":
-            order = np.arange(n)
-        else:
-            order = self.random.permutation(n)
         try:
-            complete = self.state.run(order.astype(np.intp, copy=False), self.deadline)
+            complete = self._pass()
         finally:  # a pass that is interrupted counts as well
             self.w, self.primal = self.state.average, self.unknown
         self.n_passes += 1
@@ -72,10 +54,3 @@ class StochasticSubgradient(Solver):
         w, primal = (last, of_last) if of_last < of_average else (average, of_average)
         self.w, self.primal, self.exact = w, primal, exact and exact_too
         return True
-
-    def _estimate(self):
-        return math.nan
-
-    def export(self):
-        """Return the state from which training on later samples can continue."""
-        return exported(self.state.sum, self.state.moment, self.state.n_steps)

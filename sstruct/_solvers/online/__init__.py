@@ -1,0 +1,1 @@
+"""Solvers that make one step per sample: subgradient, perceptron and passive-aggressive."""

@@ -1,1 +1,0 @@
-"""Averaged perceptron and passive-aggressive: online solvers without an objective."""
