@@ -34,7 +34,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import ruptures
-from reports import Table, add_load, add_output, command, origin
+from reports import Table, command, origin, parsed
 
 from sstruct import ChangePointSSVM
 from sstruct._estimators.segment.change_samples import changes_of_codes, noise_level
@@ -151,9 +151,7 @@ def main():
     parser.add_argument("--kinds", nargs="+", choices=[*MODELS], default=[*MODELS])
     parser.add_argument("--seeds", type=int, default=16)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
-    add_output(parser)
-    add_load(parser)
-    options = parser.parse_args()
+    options = parsed(parser)
     table = Table(options.output / "change_points.csv", ("kind", "method"))
     for kind in options.kinds:
         results = [measure(kind, options.first + k, k == 0) for k in range(options.seeds)]

@@ -33,7 +33,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from chunking_features import chunking_features
 from defaults_data import poses, taken, word_features
-from reports import Table, add_load, add_output, command, origin
+from reports import Table, command, origin, parsed
 from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from workload_data import tagged_sentences
@@ -257,9 +257,7 @@ def main():
     parser.add_argument("--splits", type=int, default=50)
     parser.add_argument("--splits-probabilities", type=int, default=10)
     parser.add_argument("--targets", nargs="+", choices=TARGETS, default=TARGETS)
-    add_output(parser)
-    add_load(parser)
-    options = parser.parse_args()
+    options = parsed(parser)
     table = Table(options.output / "confidence.csv", ("data", "method"))
     for name in options.data:
         found = {}

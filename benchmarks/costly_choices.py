@@ -29,7 +29,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from benchmark_problems import pack, packed
 from defaults_data import SETS
 from observed_fit import options_of, watch
-from reports import Table, add_load, add_output, origin
+from reports import Table, origin, parsed
 from segmentation import Pictures
 
 from sstruct._problems.core._block_problem import batch_size
@@ -99,9 +99,7 @@ def main():
         "--wait", type=float, default=1e-3, help="seconds added for each call of a cheap oracle"
     )
     parser.add_argument("--methods", nargs="*", help="names of combinations; default: all")
-    add_load(parser)
-    add_output(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     table = Table(arguments.output / "costly_choices.csv", ("problem", "lam", "method"))
     columns = [f"{what}_to_{gap}" for gap in GAPS for what in ("calls", "seconds")]
     for name in arguments.data:

@@ -33,7 +33,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from benchmark_problems import machine, packed
 from observed_fit import options_of, watch
-from reports import Table, add_load, add_output, command, origin, write
+from reports import Table, command, origin, parsed, write
 
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
@@ -107,9 +107,7 @@ def main():
     parser.add_argument("--plain-limit", type=float, default=120, help="seconds of a plain fit")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="short waits and limits, as a test")
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     if arguments.quick:
         arguments.wait, arguments.limit, arguments.plain_limit = 1e-5, 5, 3
         arguments.gap = 0.1

@@ -31,7 +31,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from benchmark_problems import machine, pack
 from observed_fit import options_of, watch
-from reports import Table, add_load, add_output, command, origin
+from reports import Table, command, origin, parsed
 from segmentation import Pictures
 
 from sstruct import GridCRFSSVM
@@ -128,9 +128,7 @@ def main():
     parser.add_argument("--limit", type=float, default=60, help="maximum seconds of a fit")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--images", type=int, help="number of training images; default: all")
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     arguments.output.mkdir(parents=True, exist_ok=True)
     table = Table(arguments.output / "costly_oracles.csv", ["data", "lam", "gap", "method"])
     charted = Table(arguments.output / "published_methods.csv", ["problem", "lam", "gap", "method"])

@@ -28,7 +28,7 @@ from time import process_time
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from reports import Table, add_load, add_output, command, origin
+from reports import Table, command, origin, parsed
 
 from sstruct import DependencySSVM
 from sstruct.inference import dependency_tree
@@ -96,9 +96,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--labeled", action="store_true")
     parser.add_argument("--methods", nargs="+")
-    add_output(parser)
-    add_load(parser)
-    options = parser.parse_args()
+    options = parsed(parser)
     keys = ("sentences", "labeled", "method")
     table = Table(options.output / "dependency.csv", keys)
     X, y, labels = (part[: options.sentences] for part in read("train"))

@@ -33,7 +33,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from defaults import error_of
 from defaults_data import SETS, taken
-from reports import Table, add_load, add_output, origin, write
+from reports import Table, origin, parsed, write
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
@@ -199,9 +199,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--shares", action="store_true")
     parser.add_argument("--sets", nargs="*", choices=SETS)
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     warnings.simplefilter("ignore", ConvergenceWarning)
     if arguments.shares:
         names = arguments.sets or [name for name in SETS if name not in LONG]

@@ -24,7 +24,7 @@ from statistics import median
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from reports import Table, add_load, add_output, command, origin
+from reports import Table, command, origin, parsed
 from sklearn.linear_model import LogisticRegression
 from workload_data import embedded, tagged_sentences
 
@@ -137,9 +137,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--logistic", action="store_true")
     parser.add_argument("--pytorch-crf", type=int, nargs="+", default=[], metavar="EPOCHS")
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     methods = {"product": product, "ChainSSVM": chain}
     if arguments.logistic:
         methods["LogisticRegression"] = logistic

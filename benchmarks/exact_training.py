@@ -21,7 +21,7 @@ import warnings
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from reports import Table, add_load, add_output, command, machine, origin
+from reports import Table, command, machine, origin, parsed
 from scipy.spatial import Delaunay, cKDTree
 from segmentation import Pictures
 
@@ -109,9 +109,7 @@ def main():
     parser.add_argument("--data", nargs="*", choices=names, default=names)
     parser.add_argument("--decoders", nargs="*", choices=DECODERS, default=DECODERS)
     parser.add_argument("--repeat", type=int, default=3)
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     warnings.simplefilter("ignore")
     print(machine())
     print(

@@ -13,7 +13,7 @@ paper derives that it needs at least 0.5 n times the calls of gap sampling. Fits
 import argparse
 
 import numpy as np
-from reports import Table, add_load, add_output, command, origin
+from reports import Table, command, origin, parsed
 
 from sstruct import StructuredSVM
 from sstruct.solvers import BCFW
@@ -61,9 +61,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--blocks", type=int, default=50)
     parser.add_argument("--labels", type=int, default=500)
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     calls = {
         sampling: count_calls(arguments.blocks, arguments.labels, sampling)
         for sampling in ("uniform", "gap")

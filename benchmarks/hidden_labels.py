@@ -48,7 +48,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from defaults_data import taken, word_features
-from reports import Table, add_load, add_output, origin
+from reports import Table, origin, parsed
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem
@@ -250,9 +250,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     warnings.simplefilter("ignore", ConvergenceWarning)
     table = Table(arguments.output / "hidden_labels.csv", ["task", "seed", "way"])
     for name in arguments.tasks:

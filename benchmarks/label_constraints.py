@@ -15,7 +15,7 @@ import time
 import warnings
 
 import numpy as np
-from reports import Table, add_load, add_output, command, origin
+from reports import Table, command, origin, parsed
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import MultilabelSSVM
@@ -106,9 +106,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=200)
     parser.add_argument("--predictions", type=int, default=1_000_000)
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     table = Table(arguments.output / "label_constraints.csv", ["labels", "pairs"])
     where = origin(command(), arguments.load)
     rng = np.random.default_rng(0)

@@ -26,7 +26,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from multilabel import FETCH
-from reports import Table, add_load, add_output, command, origin
+from reports import Table, command, origin, parsed
 from scipy import sparse
 from sklearn.datasets import make_multilabel_classification
 from sklearn.preprocessing import normalize
@@ -96,9 +96,7 @@ def main():
     parser.add_argument("--losses", nargs="+", default=["hamming", "hamming-count"])
     parser.add_argument("--lams", type=float, nargs="+", default=[0.1, 1.0, 10.0])
     parser.add_argument("--limit", type=float, default=40.0)
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     warnings.simplefilter("ignore")
     keys = ["data", "rows", "loss", "lam_n", "solver"]
     table = Table(arguments.output / "label_solvers.csv", keys)

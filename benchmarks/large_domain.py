@@ -45,7 +45,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from benchmark_problems import machine, shared_file
-from reports import Table, add_load, add_output, command, origin
+from reports import Table, command, origin, parsed
 from sklearn.base import clone
 from sklearn.preprocessing import normalize
 
@@ -389,10 +389,8 @@ def main():
     parser.add_argument("--factor-limit", type=float)
     parser.add_argument("--parts", type=int, default=1)
     parser.add_argument("--every", type=int, default=5)
-    add_output(parser)
-    add_load(parser)
     parser.add_argument("--figure", type=Path, help="file to which a plot is written")
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     warnings.simplefilter("ignore")
     arguments.output.mkdir(parents=True, exist_ok=True)
     if arguments.domain is None:

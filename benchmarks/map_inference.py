@@ -35,7 +35,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from reports import Table, add_load, add_output, command, origin
+from reports import Table, command, origin, parsed
 from scipy.optimize import linprog
 
 from sstruct._oracles.mrf._packed_mrf import PackedMRF
@@ -249,9 +249,7 @@ def main():
     parser.add_argument("--instances", nargs="+", help="beginnings of names; all by default")
     parser.add_argument("--lp-entries", type=int, default=40_000)
     parser.add_argument("--plot", help="write a figure to this file")
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     folder = Path(os.environ["SSTRUCT_DATA"]) / "mrf"
     entries = json.loads((folder / "reference.json").read_text())
     wanted = tuple(arguments.instances or [""])

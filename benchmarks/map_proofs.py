@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 
 from map_inference import load, run, title
-from reports import Table, add_load, add_output, command, origin
+from reports import Table, command, origin, parsed
 
 METHODS = ("auto", "toulbar2")
 # A run that takes more CPU seconds is not repeated.
@@ -41,9 +41,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--instances", nargs="+", help="beginnings of names; all by default")
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     folder = Path(os.environ["SSTRUCT_DATA"]) / "mrf"
     names = sorted(json.loads((folder / "reference.json").read_text()))
     table = Table(arguments.output / "map_proofs.csv", ["model", "method"])

@@ -46,14 +46,13 @@ import time
 import warnings
 from functools import partial
 from itertools import product
-from pathlib import Path
 from unittest.mock import patch
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import joblib
 import numpy as np
-from reports import Table, add_load, origin
+from reports import Table, origin, parsed
 from scipy import sparse
 from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import ConvergenceWarning
@@ -336,9 +335,7 @@ def main():
     parser.add_argument("--rules", nargs="+", metavar="RULE", help="compare these rules")
     parser.add_argument("--test", action="store_true", help="score rules on the test parts")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], help="of rules' splits")
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     if arguments.rules:
         compare_rules(arguments)
         return

@@ -30,7 +30,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import sklearn
-from reports import add_load, add_output, origin
+from reports import origin, parsed
 
 from sstruct import ChainSSVM, Sequences
 from sstruct.mapped import open_mapped
@@ -163,10 +163,8 @@ def main():
     parser.add_argument("--lam", default="auto")
     parser.add_argument("--folder", default=tempfile.gettempdir())
     parser.add_argument("--compare", action="store_true")
-    add_load(parser)
-    add_output(parser)
     parser.add_argument("--fit", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     if arguments.fit:
         print(json.dumps(fit(Path(arguments.folder), arguments.fit, arguments)))
         return

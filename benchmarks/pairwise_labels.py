@@ -22,7 +22,7 @@ import warnings
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from reports import Table, add_load, add_output, command, origin, write
+from reports import Table, command, origin, parsed, write
 from scipy import sparse
 from scipy.optimize import linprog
 
@@ -75,9 +75,7 @@ def main():
     parser.add_argument("--lam", type=float, default=0.0002, help="C = 1 / (lam n)")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--programs", type=int, default=30)
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     warnings.simplefilter("ignore")
     X, Y = fetch_yeast(subset="train", return_indicator="dense", return_X_y=True)
 

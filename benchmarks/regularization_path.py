@@ -22,7 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from benchmark_problems import LOADERS, machine
-from reports import Table, add_load, add_output, command, origin, write
+from reports import Table, command, origin, parsed, write
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
@@ -151,9 +151,7 @@ def main():
     parser.add_argument("--eps", type=float, default=0.1)
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=[*METHODS])
     parser.add_argument("--search", action="store_true")
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     warnings.simplefilter("ignore")
     table = Table(arguments.output / "regularization_path.csv", ["data", "eps", "method"])
     report = {"machine": machine(), "eps": arguments.eps}

@@ -21,6 +21,13 @@ def add_load(parser):
     parser.add_argument("--load", choices=["quiet", "busy", "not recorded"], default="not recorded")
 
 
+def parsed(parser):
+    """Parse the command line, with --output and --load as further options."""
+    add_output(parser)
+    add_load(parser)
+    return parser.parse_args()
+
+
 def write(report, folder, name):
     """Write a report as JSON into a folder, created if missing; return the path of the file."""
     folder.mkdir(parents=True, exist_ok=True)

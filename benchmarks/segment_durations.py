@@ -41,7 +41,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from reports import Table, add_load, add_output, command, origin
+from reports import Table, command, origin, parsed
 from sklearn.model_selection import GroupKFold, cross_val_predict
 from sklearn.preprocessing import StandardScaler
 
@@ -204,9 +204,7 @@ def main():
     parser.add_argument("--data", nargs="+", choices=["generated", *SECONDS], default=["generated"])
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--watch", type=Path, help="watch_dataset.npy of seglearn")
-    add_output(parser)
-    add_load(parser)
-    given = parser.parse_args()
+    given = parsed(parser)
     if given.data != ["generated"] and given.watch is None:
         parser.error("the recordings of the watch require --watch FILE")
     table = Table(given.output / "segment_durations.csv", ["data", "method"])

@@ -22,7 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from defaults_data import word_features
-from reports import Table, add_load, add_output, command, origin
+from reports import Table, command, origin, parsed
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import make_pipeline
 from workload_data import embedded, tagged_sentences
@@ -133,9 +133,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
     parser.add_argument("--threads", type=int, default=8)
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     table = Table(arguments.output / "serving.csv", ("method", "threads"))
     for name, call in methods().items():
         for n_threads in (1,) if name.startswith("CRFsuite") else (1, arguments.threads):

@@ -21,7 +21,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from multilabel import split
-from reports import Table, add_load, add_output, command, origin, write
+from reports import Table, command, origin, parsed, write
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import f1_score, hamming_loss, jaccard_score
 from sklearn.model_selection import KFold
@@ -122,9 +122,7 @@ def main():
     parser.add_argument("--folds", type=int, default=3)
     parser.add_argument("--tol", type=float, default=0.01)
     parser.add_argument("--max-iter", type=int, default=200)
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(
         f"{'data':8}{'':8}{'C':>6}{'CPU s':>8}{'gap':>8}"

@@ -31,7 +31,7 @@ import time
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from reports import Table, add_load, add_output, command, origin, write
+from reports import Table, command, origin, parsed, write
 
 from sstruct import MultilabelSSVM
 from sstruct._problems.slack._slack_problem import SlackProblem
@@ -168,9 +168,7 @@ def main():
     parser.add_argument("--passes", type=int, default=8)
     parser.add_argument("--labels", type=int, default=30, help="number of labels of RCV1")
     parser.add_argument("--lam", type=float, default=0.01)
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     table = Table(arguments.output / "slack_search.csv", ["data", "inference", "search"])
     report = []
     for name in arguments.data:

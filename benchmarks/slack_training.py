@@ -19,7 +19,7 @@ import warnings
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from reports import Table, add_load, add_output, command, origin
+from reports import Table, command, origin, parsed
 from slack_search import rows_of
 
 from sstruct import MultilabelSSVM
@@ -66,9 +66,7 @@ def main():
     parser.add_argument("--labels", type=int, default=30, help="number of labels of RCV1")
     parser.add_argument("--lam", type=float, default=0.01)
     parser.add_argument("--limit", type=float, default=30.0)
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     warnings.simplefilter("ignore")
     table = Table(arguments.output / "slack_training.csv", ["data", "lam", "method"])
     for name in arguments.data:

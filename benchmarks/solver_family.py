@@ -39,7 +39,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from benchmark_problems import LAMS, LOADERS, UNTUNED, machine, packed
 from observed_fit import options_of, watch
-from reports import Table, add_load, add_output, command, origin
+from reports import Table, command, origin, parsed
 
 GAPS = (0.1, 0.01, 0.001)
 SOLVERS = ("bcfw", "mp-bcfw")
@@ -222,9 +222,7 @@ def parse():
     parser.add_argument("--finalists", type=int, default=5)
     parser.add_argument("--combinations", nargs="*", help="only those with these names")
     parser.add_argument("--quick", action="store_true", help="few combinations, as a test")
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     if arguments.quick:
         arguments.limit, arguments.final_limit = 1, 2
         arguments.seeds, arguments.finalists = 1, 2

@@ -22,7 +22,7 @@ import resource
 import time
 
 import numpy as np
-from reports import Table, add_load, add_output, command, origin
+from reports import Table, command, origin, parsed
 
 from sstruct._problems.map._map_problem import MapProblem
 from sstruct._problems.map._ray_sums import RayTerms
@@ -149,9 +149,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--memory", type=float, default=np.inf)
     parser.add_argument("--no-ascent", action="store_true")
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     table = Table(arguments.output / "tomography.csv", ["size", "projections", "levels"])
     CPURecord.limit, CPURecord.memory_every = arguments.seconds, arguments.memory
     _discrete_tomography.Record = CPURecord

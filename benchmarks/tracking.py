@@ -31,7 +31,7 @@ from statistics import median
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from reports import Table, add_load, add_output, command, origin
+from reports import Table, command, origin, parsed
 from scipy import sparse
 from scipy.linalg import block_diag
 from scipy.optimize import LinearConstraint
@@ -284,9 +284,7 @@ def main():
     parser.add_argument("--lam", type=float, nargs="*", default=[1.0, 0.1, 0.01])
     parser.add_argument("--gap", type=float, default=0.01)
     parser.add_argument("--seeds", type=int, default=3)
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     try:
         has_structsvm = version("structsvm") == "0.2.0"
     except PackageNotFoundError:

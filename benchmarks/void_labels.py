@@ -34,7 +34,7 @@ import warnings
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from reports import Table, add_load, add_output, origin
+from reports import Table, origin, parsed
 from scipy import ndimage
 
 from sstruct import GridCRFSSVM, LatentSSVM
@@ -129,9 +129,7 @@ def main():
     parser.add_argument("--data", nargs="+", choices=["made", "horses"], default=["made"])
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     warnings.simplefilter("ignore")
     table = Table(arguments.output / "void_labels.csv", ["data", "kind", "seed", "way"])
     for data in arguments.data:

@@ -30,7 +30,7 @@ from itertools import product
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from reports import Table, add_load, add_output, command, origin
+from reports import Table, command, origin, parsed
 from sklearn.linear_model import LogisticRegression
 
 from sstruct import ChainSSVM, GridCRFSSVM
@@ -130,9 +130,7 @@ def main():
     parser.add_argument("--sizes", nargs="+", default=["5x20000", "50x20000", "1x1000000"])
     parser.add_argument("--images", nargs="+", help="images instead of sequences")
     parser.add_argument("--windows", nargs="+")
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     warnings.simplefilter("ignore")
     table = Table(arguments.output / "windows.csv", ["data", "method"])
     makes = images if arguments.images else sequences

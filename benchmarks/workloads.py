@@ -42,7 +42,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from reports import Table, add_load, add_output, origin
+from reports import Table, origin, parsed
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -377,9 +377,7 @@ def main():
     parser.add_argument("--path-cv", action="store_true")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds of a fit")
     parser.add_argument("--summary", action="store_true", help="only print the summary")
-    add_output(parser)
-    add_load(parser)
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     path = arguments.output / "workloads.csv"
     if not arguments.summary:
         table = Table(path, ["workload", "method", "seed", "metric"])
