@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sstruct._checks.arrays import real_array
+from sstruct._checks.arrays import LARGEST, real_array
 from sstruct._checks.compressed import check_compressed
 from sstruct._checks.shown import shortened
 from sstruct._input.labels import label_array
@@ -19,6 +19,18 @@ from sstruct._oracles.chain._chain_terms import ChainTerms
 
 Mask = Callable[[Any, Any], bool] | ArrayLike | None
 INVALID = "must not contain NaN or +inf (-inf forbids a label or transition)"
+
+
+def limited_scores(values, name):
+    """Raise ValueError for NaN, +inf and finite scores whose sums may not be finite."""
+    with np.errstate(invalid="ignore"):
+        valid = np.isneginf(values) | (np.abs(values) <= LARGEST)
+    if not valid.all():
+        raise ValueError(
+            f"{name} must be at most {LARGEST:g} in absolute value, or -inf, found "
+            f"{values[~valid].flat[0]}"
+        )
+    return values
 
 
 class ChainScores:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sstruct._checks.arrays import LARGEST, flag, real_array
+from sstruct._checks.arrays import flag, real_array
 from sstruct._oracles.dependency._projective_tree import ProjectiveTreeDecoder
 from sstruct._oracles.dependency._spanning_tree import SpanningTreeDecoder
+from sstruct.inference._chain_scores import limited_scores
 
 
 def dependency_tree(
@@ -95,13 +96,7 @@ def dependency_tree(
     projective, single_root = flag(projective, "projective"), flag(single_root, "single_root")
     table = table.copy()
     table[np.arange(n), np.arange(1, n + 1)] = -np.inf
-    with np.errstate(invalid="ignore"):
-        valid = np.isneginf(table) | (np.abs(table) <= LARGEST)
-    if not valid.all():
-        raise ValueError(
-            f"scores must be at most {LARGEST:g} in absolute value, or -inf, found "
-            f"{table[~valid].flat[0]}"
-        )
+    limited_scores(table, "scores")
     if n == 0:
         empty = np.empty(0, dtype=np.int32)
         return ((empty, empty.copy()) if labeled else empty), 0.0

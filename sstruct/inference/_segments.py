@@ -8,12 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sstruct._checks.arrays import LARGEST, check_not_sparse, real_array
+from sstruct._checks.arrays import check_not_sparse, real_array
 from sstruct._checks.shown import plain
 from sstruct._input.durations import ANY_DURATION, duration_limits
 from sstruct._input.durations import duration_bins as as_bins
 from sstruct._oracles.segment._segment_decoder import SegmentDecoder
-from sstruct.inference._chain_scores import ChainScores, Mask
+from sstruct.inference._chain_scores import ChainScores, Mask, limited_scores
 from sstruct.inference._chains import ScoredChains
 
 
@@ -157,7 +157,7 @@ class _DurationScores(ChainScores):
             if table.shape != (K, width) or width == 0:
                 expected = (K, "n_bins" if self.bins is None else width)
                 raise ValueError(f"duration_scores must have shape {expected}, found {table.shape}")
-            self.duration = _scores(table, "duration_scores")
+            self.duration = limited_scores(table, "duration_scores")
         if self.bins is None:
             self.bins = np.arange(1, 2 if self.duration is None else self.duration.shape[1] + 1)
         labels = list(range(K)) if self.classes is None else self.classes.tolist()
@@ -167,7 +167,7 @@ class _DurationScores(ChainScores):
             row = real_array(split, "split")
             if row.shape not in ((), (K,)):
                 raise ValueError(f"split must be a number or have shape {(K,)}, found {row.shape}")
-            self.split = np.full(K, _scores(row, "split"))
+            self.split = np.full(K, limited_scores(row, "split"))
 
     def named(self, segments):
         """Return the segments as a list of tuples with labels."""
@@ -181,22 +181,10 @@ class _DurationScores(ChainScores):
             raise ValueError(
                 f"edge_scores must have shape {(self.n_labels, self.n_labels)}, found {edge.shape}"
             )
-        return _scores(edge, "edge_scores")
+        return limited_scores(edge, "edge_scores")
 
     def _stored(self, edge_scores, allowed):
         check_not_sparse(edge_scores, "edge_scores", "an array; use viterbi for sparse transitions")
-
-
-def _scores(values, name):
-    """Raise ValueError for NaN, +inf and finite scores whose sums may not be finite."""
-    with np.errstate(invalid="ignore"):
-        valid = np.isneginf(values) | (np.abs(values) <= LARGEST)
-    if not valid.all():
-        raise ValueError(
-            f"{name} must be at most {LARGEST:g} in absolute value, or -inf, found "
-            f"{values[~valid].flat[0]}"
-        )
-    return values
 
 
 def _no_segmentation(name, length, scores):
