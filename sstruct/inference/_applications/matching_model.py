@@ -8,6 +8,7 @@ from scipy import sparse
 from sstruct._checks.arrays import real_array
 from sstruct._checks.compressed import check_compressed
 from sstruct.inference._model.mrf import MRF
+from sstruct.inference._model.packing import check_costs
 
 
 class MatchingModel(NamedTuple):
@@ -40,12 +41,7 @@ def checked_matching(unary, pairwise):
     unary = real_array(unary, "unary").copy()
     if unary.ndim != 2 or unary.size == 0:
         raise ValueError(f"unary must have shape (n_left, n_right); found {unary.shape}")
-    wrong = np.isnan(unary) | np.isneginf(unary)
-    if wrong.any():
-        i, a = np.argwhere(wrong)[0]
-        raise ValueError(
-            f"unary[{i}, {a}] is {unary[i, a]}, expected a finite cost or +inf (forbidden)"
-        )
+    check_costs(unary.ravel(), lambda at: "unary[{}, {}]".format(*divmod(at, unary.shape[1])))
     if sparse.issparse(pairwise):
         check_compressed(pairwise, "pairwise")
         pairwise = pairwise.astype(np.float64)  # SciPy does not convert half and long floats
