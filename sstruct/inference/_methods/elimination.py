@@ -258,9 +258,7 @@ def minimize_in_order(elimination, order, record):
     labels = elimination.run(order, record.labels, record)
     if labels is None:
         return Status.TIME_LIMIT if record.is_late() else Status.INFEASIBLE
-    record.offer(labels, elimination.mrf.energy(labels))
-    record.bound(record.energy)
-    return Status.CONVERGED
+    return record.prove(labels)
 
 
 def move(elimination, record):

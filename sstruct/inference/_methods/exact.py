@@ -42,10 +42,7 @@ def forest(mrf, record):
             return Status.TIME_LIMIT
         if least == np.inf:
             return Status.INFEASIBLE
-    labels = labels[: mrf.n_nodes]
-    record.offer(labels, mrf.energy(labels))
-    record.bound(record.energy)
-    return Status.CONVERGED
+    return record.prove(labels[: mrf.n_nodes])
 
 
 def _parents_first(model):

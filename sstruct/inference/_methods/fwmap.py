@@ -46,7 +46,10 @@ def fwmap(mrf, record, ascent, *, start="trws", sweeps=None, terms=None):
     model, order = pairwise_model(mrf)
     cover = tree_cover(model.n_nodes, model.edges)
     if cover.n_trees == 0 and terms is None:
-        return _nodes_alone(record)
+        # The record starts with the best label of each node.
+        if record.energy == np.inf:
+            return Status.INFEASIBLE
+        return record.prove(record.labels)
     try:
         problem = MapProblem(model, cover, ascent.step == "published", terms)
     except NothingAllowed:
@@ -59,14 +62,6 @@ def fwmap(mrf, record, ascent, *, start="trws", sweeps=None, terms=None):
         first = multipliers_of_messages(problem, *sweeps.last_messages())
         del sweeps  # free the messages, which are as large as the multipliers
     return ascend(problem, record, Search(mrf, record, rounding).round, ascent, first)
-
-
-def _nodes_alone(record):
-    """Set the bound of a model without edges; the record starts with the best labels."""
-    if record.energy == np.inf:
-        return Status.INFEASIBLE
-    record.bound(record.energy)
-    return Status.CONVERGED
 
 
 class Search:

@@ -484,16 +484,12 @@ class _Run:
         """
         found = self._search(FIRST_WORK)
         if found is Status.STALLED:
-            found = combilp(self.mrf, self.record, sweeps, self._search_part)
-            if found is Status.CONVERGED:
-                self.method = "exact"
+            found = self._proven(combilp(self.mrf, self.record, sweeps, self._search_part))
         order = None
         if found is Status.STALLED and self.elimination is not None:
             order = self.elimination.plan_along_band()
         if order is not None:
-            found = minimize_in_order(self.elimination, order, self.record)
-            if found in (Status.CONVERGED, Status.INFEASIBLE):
-                self.method = "exact"
+            found = self._proven(minimize_in_order(self.elimination, order, self.record))
         is_open = found is Status.STALLED and self.engine is not None
         if is_open and has_two_labels(self.mrf):
             return self._solve_program(SHARE_OF_TWO_LABELS)
@@ -517,7 +513,10 @@ class _Run:
         found = self.record.status()
         if found is not Status.STALLED or self.engine is None:
             return found
-        found = search(self.engine, self.mrf, self.record, most_work, deadline)
+        return self._proven(search(self.engine, self.mrf, self.record, most_work, deadline))
+
+    def _proven(self, found):
+        """Return the status of an exact method, which is the last method if it has an answer."""
         if found in (Status.CONVERGED, Status.INFEASIBLE):
             self.method = "exact"
         return found
@@ -549,9 +548,7 @@ class _Run:
         seconds = SECONDS_OF_BRANCHING if self.has_limits else np.inf
         if record.deadline < np.inf:
             seconds = share * (record.deadline - time.monotonic())
-        found = integer_program(self.mrf, record, seconds=seconds)
-        if found in (Status.CONVERGED, Status.INFEASIBLE):
-            self.method = "exact"
+        found = self._proven(integer_program(self.mrf, record, seconds=seconds))
         record.row()
         return found
 

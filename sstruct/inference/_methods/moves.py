@@ -61,9 +61,7 @@ def cut(mrf, record):
     if _forbids_a_node(mrf):
         return Status.INFEASIBLE
     labels, _ = graph_cut(mrf.node_costs.reshape(-1, 2), mrf.edges, _binary_tables(mrf))
-    record.offer(labels, mrf.energy(labels))
-    record.bound(record.energy)
-    return Status.CONVERGED
+    return record.prove(labels)
 
 
 def _no_metric(table):
