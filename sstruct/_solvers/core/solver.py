@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -215,7 +216,6 @@ class Solver:
     has_objective = runs_oracles = True
     n_oracle_calls = n_approximate = 0
     working_set_size = 0.0
-    measures = ()
 
     def __init__(self, setup):
         self.problem, self.lam, self.block_weight = setup.problem, setup.lam, setup.block_weight
@@ -229,8 +229,6 @@ class Solver:
             self.rounding = Rounding(problem, setup.block_weight, setup.prior)
             self.rounding.check_range(setup.lam)
         self.held_out = setup.held_out
-        scores = () if self.held_out is None else (COLUMN,)
-        self.history = History(problem.counts(), (*self.measures, *scores))
         self.begin = seconds()
         self.deadline = math.inf if options.max_time is None else self.begin + options.max_time
         self.certificate_seconds = 0.0
@@ -250,6 +248,11 @@ class Solver:
         """Yield (name, allowed values) for each parameter of an estimator that is not allowed."""
         for name, values in cls.takes.items():
             if name not in parameters:
+    @cached_property
+    def history(self):
+        """The History of the passes."""
+        return History(self.problem.counts(), [*self._measures(), *self._scores()])
+
                 continue
             value = parameters[name]
             if not (value is None or np.isscalar(value)) or value not in values:
@@ -573,5 +576,5 @@ class Solver:
         return {} if self.held_out is None else {COLUMN: self.held_out.score_of(self.n_passes)}
 
     def _measures(self):
-        """Return the values of the columns named in `measures`, for the row of the history."""
+        """Return columns of the history that the solver adds: their values by name."""
         return {}

@@ -35,6 +35,10 @@ MOST_EXACT_LABELS = 300
 # From this pass on, every second pass is certified: a certificate takes about a tenth of the time
 # of a pass, and the tolerance is usually reached after 8 to 16 passes.
 FIRST_EXTRA_CERTIFICATE = 6
+# Columns of the history that a certificate measures, in passes without one.
+UNKNOWN = dict.fromkeys(
+    ("relaxed_primal", "feasibility", "labels_per_unigram", "labels_per_bigram"), math.nan
+)
 # Weights below this share of the largest transition weight are rounding errors.
 DUST = 1e-13
 
@@ -81,17 +85,6 @@ class GDMMFit(Solver):
     B. Wohlberg. ADMM Penalty Parameter Selection by Residual Balancing. arXiv:1704.06209.
     """
 
-    measures = (
-        "relaxed_primal",
-        "feasibility",
-        "labels_per_unigram",
-        "labels_per_bigram",
-        "rho",
-        "unigram_search_seconds",
-        "bigram_search_seconds",
-        "step_seconds",
-    )
-
     takes: ClassVar[dict] = WITH_FACTORS
 
     def __init__(self, setup, *, published=Published()):  # noqa: B008 (frozen)
@@ -115,12 +108,12 @@ class GDMMFit(Solver):
         self.random = np.random.default_rng(options.seed)
         self.run_seconds = 0.0
         self.w, self.dual = self._start(), 0.0
-        self.relaxed, self.state = math.inf, None
+        self.relaxed, self.state = math.inf, UNKNOWN
         self.spare = None  # weights of a certificate that were not the best: memory for the next
 
     def _iterate(self):
         """Make a pass with searches and passes between; return the status, None to continue."""
-        self.state = None
+        self.state = UNKNOWN
         self.n_oracle_calls += self._run(np.arange(self.problem.n_blocks), search=True)
         self.n_passes += 1
         residual, movement = self.factors.residual, self.factors.movement
@@ -166,7 +159,7 @@ class GDMMFit(Solver):
         If `exact` is false, it is computed only if cheap, or if the relaxed primal is good enough.
         """
         factors = self.factors
-        self.state = rebuild(factors)
+        self.state = UNKNOWN | rebuild(factors)
         w = self._start() if self.spare is None else self.spare
         self.spare = w
         self.dual = max(self.dual, self._dual_at(consistent_dual(factors, w), w))
@@ -225,11 +218,10 @@ class GDMMFit(Solver):
 
     def _measures(self):
         search = self.factors.label_seconds, self.factors.pair_seconds
-        values = {
+        return {
+            **self.state,
             "rho": self.factors.rho,
             "unigram_search_seconds": search[0],
             "bigram_search_seconds": search[1],
             "step_seconds": self.run_seconds - sum(search),
-            **(self.state or {}),
         }
-        return {name: values.get(name, math.nan) for name in self.measures}

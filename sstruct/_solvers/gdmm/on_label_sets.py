@@ -46,15 +46,6 @@ class LabelGDMM(Solver):
         Variants for comparison with [Y16].
     """
 
-    measures = (
-        "rho",
-        "feasibility",
-        "active_labels",
-        "admitted_edges",
-        "search_seconds",
-        "update_seconds",
-    )
-
     takes: ClassVar[dict] = WITH_FACTORS
 
     def __init__(self, setup, *, n_sweeps=SWEEPS, published=Published()):  # noqa: B008 (frozen)
@@ -74,6 +65,7 @@ class LabelGDMM(Solver):
         )
         self.n_sweeps = n_sweeps
         self.last_balance, self.size = 0, 0.0
+        self.active = self.n_edges = 0.0
         self.w, self.dual = self._start(), 0.0
 
     def _iterate(self):

@@ -29,7 +29,6 @@ class PerceptronFit(StepSolver):
     }
     has_objective = False
     unshuffled = ("given", "sequential")
-    measures = ("mistakes",)
 
     def __init__(self, setup):
         super().__init__(setup)

@@ -56,7 +56,6 @@ class DistributedFit(Solver):
     """
 
     runs_oracles = False
-    measures = ("rounds", "bytes_sent", "bytes_received", "bytes_copied", "least_share")
 
     def __init__(self, setup):
         super().__init__(setup)
