@@ -13,7 +13,8 @@ from sstruct._kernels._clock import seconds
 from sstruct._kernels._interruption import GracePeriod
 from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 from sstruct._problems.core._thread_pool import ThreadPool
-from sstruct._problems.core.kept_arrays import MOST_COUNTED
+from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
+from sstruct._solvers.core._average import PassAverage
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import aligned_zeros, from_prior, squared_norm
 from sstruct._solvers.core.best_weights import COLUMN, BestWeights
@@ -240,19 +241,23 @@ class Solver:
         self.primal, self.exact = self.unknown, True
         # Whether oracles stopped early in the last certificate, so that `primal` may be too large.
         self.is_loose = False
+        self.pass_average = PassAverage(problem.n_weights) if options.pass_average else None
+        # At the last certificate: gap (of the average, if there is one) over its estimate. Its
+        # excess over 1 fades in later passes if oracles may stop early.
+        self.gap_ratio = 1.0
         # The threads that run the oracles.
         self.pool = ThreadPool(problem, options.n_jobs) if self.runs_oracles else None
+
+    @cached_property
+    def history(self):
+        """The History of the passes."""
+        return History(self.problem.counts(), [*self._measures(), *self._scores()])
 
     @classmethod
     def unsupported(cls, parameters):
         """Yield (name, allowed values) for each parameter of an estimator that is not allowed."""
         for name, values in cls.takes.items():
             if name not in parameters:
-    @cached_property
-    def history(self):
-        """The History of the passes."""
-        return History(self.problem.counts(), [*self._measures(), *self._scores()])
-
                 continue
             value = parameters[name]
             if not (value is None or np.isscalar(value)) or value not in values:
@@ -345,11 +350,14 @@ class Solver:
     def _record_kept(self):
         """Return the record of the passes so far for a checkpoint: arrays and notes."""
         columns = {f"history_{name}": column for name, column in self.history.as_arrays().items()}
+        if self.pass_average is not None:
+            columns["pass_average"] = self.pass_average.weights()
         return columns, {
             "seconds": seconds() - self.begin,
             "certificate_seconds": self.certificate_seconds,
             "n_passes": self.n_passes,
             "n_approximate": self.n_approximate,
+            "gap_ratio": self.gap_ratio,
         }
 
     def _restore_record(self, arrays, notes):
@@ -359,6 +367,10 @@ class Solver:
         self.begin -= note(notes, "seconds", float, MOST_SECONDS)
         self.certificate_seconds = note(notes, "certificate_seconds", float, MOST_SECONDS)
         self.n_approximate = note(notes, "n_approximate", int, MOST_COUNTED)
+        self.gap_ratio = note(notes, "gap_ratio", float)
+        if self.pass_average is not None:
+            average = kept_array(arrays, "pass_average", np.float64, self.problem.n_weights)
+            self.pass_average.resume(self.problem.without_padding(average), self.n_passes)
 
     def _validated(self, solution):
         """Lower the bound until it is valid; set status ROUNDING if the certificate is not."""

@@ -113,12 +113,6 @@ class FrankWolfeFit(Solver):
         # v and the linear term of the dual, computed from the working sets in this order, while
         # each shard was in memory; None if unknown or already used.
         self.rebuilt = None
-        self.pass_average = None
-        if options.pass_average:
-            self.pass_average = PassAverage(setup.problem.n_weights)
-        # At the last certificate: gap of the average over the estimated gap of the last iterate. If
-        # oracles may stop early, its excess over 1 fades in later passes.
-        self.gap_ratio = 1.0
         # Whether oracles may stop early in the certificate in progress.
         self.may_be_loose = False
 
@@ -517,8 +511,6 @@ class FrankWolfeFit(Solver):
         """Write a checkpoint at the end of a pass, so that no work is repeated after resuming."""
         columns, notes = self._record_kept()
         more = {"shard_order": np.array(self.shard_order, dtype=np.int64)}
-        if self.pass_average is not None:
-            more["pass_average"] = self.pass_average.weights()
         if self.held_out is not None:
             more["best_weights"] = self.held_out.w
         self.checkpoint.save(
@@ -527,7 +519,6 @@ class FrankWolfeFit(Solver):
                 **notes,
                 "visits_all": bool(self.visits_all),
                 "stalled": self.stalled,
-                "gap_ratio": self.gap_ratio,
                 **self.lag.notes(),
             },
         )
@@ -539,12 +530,8 @@ class FrankWolfeFit(Solver):
         if sorted(order) != list(range(len(order))):
             raise ValueError(f"shard_order: expected each of 0 to {len(order) - 1} once")
         self.shard_order = order
-        if self.pass_average is not None:
-            average = kept_array(arrays, "pass_average", np.float64, self.problem.n_weights)
-            self.pass_average.resume(self.problem.without_padding(average), self.n_passes)
         if self.held_out is not None:
             self.held_out.resume(arrays, self.problem, self.state.clip)
         self.visits_all = note(notes, "visits_all", bool)
         self.stalled = note(notes, "stalled", bool)
-        self.gap_ratio = note(notes, "gap_ratio", float)
         self.lag.resume(notes)

@@ -9,7 +9,6 @@ from sstruct._cluster.weight_changes import WeightChanges
 from sstruct._kernels._clock import seconds
 from sstruct._kernels.compact import compact
 from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array, kept_sizes
-from sstruct._solvers.core._average import PassAverage
 from sstruct._solvers.core._state import aligned_zeros, dual_of_move, squared_norm
 from sstruct._solvers.core.checkpoint import note
 from sstruct._solvers.core.solver import EXHAUSTED, Solver, relative
@@ -67,11 +66,6 @@ class DistributedFit(Solver):
         self.changes = WeightChanges(problem.n_weights)
         self.n_calls = self.n_rounds = 0
         self.least_share = 1.0
-        # Gap at the last certificate, divided by its estimate.
-        self.gap_ratio = 1.0
-        self.average = None
-        if setup.options.pass_average:
-            self.average = PassAverage(problem.n_weights)
         self._reset_shares()
         self.estimated_gap = np.inf
         if setup.warm is None:
@@ -135,8 +129,8 @@ class DistributedFit(Solver):
         self.least_share = 1.0
         n_steps, in_time = self._passes()
         self.n_passes += 1
-        if self.average is not None:
-            self.average.add(self.v)
+        if self.pass_average is not None:
+            self.pass_average.add(self.v)
         gap = self.estimated_gap
         stalled = n_steps == 0 or (self.dual <= dual and gap <= EXHAUSTED * options.tol * dual)
         last = stalled or not in_time or self.n_passes >= options.max_iter
@@ -254,8 +248,8 @@ class DistributedFit(Solver):
     def _evaluate(self, last):
         """Compute the primal at w and, if averages are used, at the average over rounds."""
         arguments, average = self._updates(), None
-        if self.average is not None:
-            average = self._clip(self.average.weights())
+        if self.pass_average is not None:
+            average = self._clip(self.pass_average.weights())
             arguments = [(*of_part, compact(average)) for of_part in arguments]
         found = self._ask(
             "measure", arguments, partial(_is_measure, points=1 + (average is not None))
@@ -297,13 +291,10 @@ class DistributedFit(Solver):
             states = self.parts.secure(self._updates(), self.v)
         columns, notes = self._record_kept()
         ours = {"v": self.v, "linear": np.array([self.linear])}
-        if self.average is not None:
-            ours["pass_average"] = self.average.weights()
         self.checkpoint.save(
             {**joined(states), **columns, **ours},
             {
                 **notes,
-                "gap_ratio": self.gap_ratio,
                 **{name: getattr(self, name) for name in COUNTS},
                 **{name: getattr(self.parts, name) for name in TRAFFIC},
             },
@@ -311,13 +302,8 @@ class DistributedFit(Solver):
 
     def _resume(self, arrays, notes):
         self._restore_record(arrays, notes)
-        if self.average is not None:
-            average = kept_array(arrays, "pass_average", np.float64, len(self.v)).copy()
-            average[self.problem.padding] = 0
-            self.average.resume(average, self.n_passes)
         for name in COUNTS:
             setattr(self, name, note(notes, name, int, MOST_COUNTED))
-        self.gap_ratio = note(notes, "gap_ratio", float)
         states = separated(arrays, len(self.parts))
         v = kept_array(arrays, "v", np.float64, len(self.v))
         linear = kept_array(arrays, "linear", np.float64, 1).item()

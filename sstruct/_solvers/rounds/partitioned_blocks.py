@@ -164,6 +164,12 @@ class PartitionedBlocks:
         """Return upper bounds on the magnitudes of score terms other than ``<w, phi>``."""
         return self._fixed_scores
 
+    def without_padding(self, w):
+        """Return a copy of weights with 0 in place of padding."""
+        w = w.copy()
+        w[self.padding] = 0
+        return w
+
     def counts(self):
         """Return the problem's columns of the history."""
         return {}
