@@ -124,7 +124,7 @@ cdef bint visit_all(
             move = &state.moves[number % run.ring]
             if move.found == number + 1:
                 if number >= state.lanes.begun:
-                    apply_to_state(&run, state, state.problem, move)
+                    apply_to_state(visits, state, state.problem, move)
                 if visits.tidy != NULL:
                     state.n_labelings -= visits.tidy(
                         visits.context, state, state.problem, state.lanes, move.block)
@@ -211,7 +211,7 @@ cdef int apply_moves(
         number += 1
         if lane == state.lanes:
             lane.begun = number   # a move that raises is not applied again
-            apply_to_state(run, state, problem, move)
+            apply_to_state(run.visits, state, problem, move)
         else:
             state.apply_to_lane(problem, lane, move, &of_bounds)
     sstruct_store(&lane.applied, number)
@@ -219,11 +219,11 @@ cdef int apply_moves(
 
 
 cdef int apply_to_state(
-        Run* run, DualState state, BlockProblem problem, const Move* move) except -1 nogil:
+        Visits* visits, DualState state, BlockProblem problem, const Move* move) except -1 nogil:
     """Apply a move to the state itself."""
-    if run.visits.average == NULL:
+    if visits.average == NULL:
         return state.apply_move(problem, move, None)
-    return state.apply_move(problem, move, <RunningAverage> run.visits.average)
+    return state.apply_move(problem, move, <RunningAverage> visits.average)
 
 
 cdef int wait_for_place(Run* run, DualState state, int64_t a) except -1 nogil:
@@ -267,14 +267,12 @@ cdef bint waits_too_much(Run* run) noexcept nogil:
 
 cdef int visit_alone(Visits* visits, DualState state, Py_ssize_t a) except -1 nogil:
     """Make a visit and apply its move to the state."""
-    cdef Run run
     cdef Move* move = state.moves
-    run.visits = visits
     state.lanes.move = move
     begin_move(move)
     state.relaxation = relaxation(0)
     visits.find(visits.context, state, state.problem, state.lanes, a)
-    apply_to_state(&run, state, state.problem, move)
+    apply_to_state(visits, state, state.problem, move)
     state.n_in_step = 1
     if visits.tidy != NULL:
         state.n_labelings -= visits.tidy(
