@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
+from sstruct._solvers.core.checkpoint import note
 from sstruct._solvers.core.solver import Solver
 
 
@@ -66,7 +67,4 @@ def kept_steps(kept, problem):
         name: problem.without_padding(kept_array(kept, name, np.float64, problem.n_weights))
         for name in ("weights", "moment")
     }
-    n_steps = kept.get("n_steps")
-    if type(n_steps) is not int or not 0 <= n_steps <= MOST_COUNTED:
-        raise ValueError(f"n_steps is {n_steps!r}, expected an integer from 0 to {MOST_COUNTED}")
-    return {**found, "n_steps": n_steps}
+    return {**found, "n_steps": note(kept, "n_steps", int, MOST_COUNTED)}
