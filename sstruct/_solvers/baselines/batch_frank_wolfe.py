@@ -5,7 +5,7 @@ import numpy as np
 from sstruct._kernels._clock import seconds
 from sstruct._kernels.slices import by_slices
 from sstruct._solvers.baselines._batch_pass import Plane
-from sstruct._solvers.core._state import dual_of_move, squared_norm
+from sstruct._solvers.core._state import dual_value, squared_norm
 from sstruct._solvers.core.solver import EXHAUSTED, Solver
 from sstruct._solvers.core.status import Status
 
@@ -52,9 +52,7 @@ class BatchSolver(Solver):
         """Return w and the dual value of a convex combination of planes, v = sum psi / lam."""
         w = v if self.prior is None else by_slices(np.add, v, self.prior)
         w = w if self.bounds is None else by_slices(np.clip, w, *self.bounds)
-        if self.prior is None:
-            return w, loss - self.lam * float(w @ v) + 0.5 * self.lam * squared_norm(w)
-        return w, loss + dual_of_move(w, v, self.prior, self.lam)
+        return w, dual_value(loss, w, v, self.prior, self.lam)
 
     def _evaluate(self, last):
         self._accept(*self._primal_at(self._arrive()))

@@ -55,11 +55,12 @@ def from_prior(w, prior):
     return w if prior is None else by_slices(np.subtract, w, prior)
 
 
-def dual_of_move(w, moved, prior, lam):
-    """Return ``lam / 2 |w - prior|^2 - lam <w, moved>``, the part of the dual that is not linear.
+def dual_value(linear, w, moved, prior, lam):
+    """Return the dual value ``linear - lam <w, moved> + lam / 2 |w - prior|^2``.
 
     Parameters
     ----------
+    linear : float
     w : ndarray of shape (n_weights,)
         ``prior + moved``, clipped to the bounds.
     moved : ndarray of shape (n_weights,)
@@ -67,7 +68,8 @@ def dual_of_move(w, moved, prior, lam):
     prior : ndarray of shape (n_weights,) or None
     lam : float
     """
-    return 0.5 * lam * squared_norm(from_prior(w, prior)) - lam * float(w @ np.asarray(moved))
+    linear = linear - lam * float(w @ np.asarray(moved))
+    return linear + 0.5 * lam * squared_norm(from_prior(w, prior))
 
 
 def aligned_zeros(size):
@@ -458,9 +460,9 @@ cdef class DualState:
         cdef double w, gain = 0
         self.estimated = False
         if self.prior is not None:
-            self.dual = self.linear + dual_of_move(
-                np.asarray(self.weights), self.live_v - self.prior if moved is None else moved,
-                self.prior, self.lam)
+            self.dual = dual_value(
+                self.linear, np.asarray(self.weights),
+                self.live_v - self.prior if moved is None else moved, self.prior, self.lam)
             return
         for b in range(self.n_boxed):
             w = self.weights[self.boxed[b]]

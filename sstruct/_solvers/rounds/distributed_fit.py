@@ -9,7 +9,7 @@ from sstruct._cluster.weight_changes import WeightChanges
 from sstruct._kernels._clock import seconds
 from sstruct._kernels.compact import compact
 from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array, kept_sizes
-from sstruct._solvers.core._state import aligned_zeros, dual_of_move, squared_norm
+from sstruct._solvers.core._state import aligned_zeros, dual_value, squared_norm
 from sstruct._solvers.core.checkpoint import note
 from sstruct._solvers.core.solver import EXHAUSTED, Solver, relative
 from sstruct._solvers.core.status import Status
@@ -81,14 +81,8 @@ class DistributedFit(Solver):
     def _update_dual(self):
         """Compute w and the dual value from v."""
         self.last, self.averaged = self._clip(self.v), None
-        self.dual = self._checked(
-            self.linear
-            - self.lam * float(self.last @ self.v)
-            + 0.5 * self.lam * squared_norm(self.last)
-            if self.prior is None
-            else self.linear
-            + dual_of_move(self.last, self._from_prior(self.v), self.prior, self.lam)
-        )
+        moved = self._from_prior(self.v)
+        self.dual = self._checked(dual_value(self.linear, self.last, moved, self.prior, self.lam))
 
     def _clip(self, v):
         return v if self.bounds is None else np.clip(v, *self.bounds)
