@@ -1,6 +1,5 @@
 """ThreadPool: exceptions of oracles, signals, and termination of all threads."""
 
-import math
 import os
 import signal
 import threading
@@ -15,13 +14,11 @@ from sstruct._problems.core._decode import decode
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import DualState
-from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
+from sstruct._solvers.frank_wolfe._approximate_pass import Sampling
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
-from sstruct._solvers.frank_wolfe._steps import StepKind
 from sstruct._testing._costly import CostlyProblem
 from sstruct._testing._enumerated import EnumeratedProblem
-
-LATER = math.inf
+from tests.solvers.small import plan
 
 
 def costly(seconds, n=16, batch_size=None):
@@ -36,9 +33,7 @@ def costly(seconds, n=16, batch_size=None):
 def run_pass(problem, pool):
     n = problem.n_blocks
     state = DualState(problem, 0.1, np.full(n, 1 / n), 0)
-    return exact_pass(
-        state, pool, PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, 1, 10, LATER), False
-    )
+    return exact_pass(state, pool, plan(), False)
 
 
 def measure(problem, pool):
@@ -111,9 +106,7 @@ def test_pools_in_several_threads_do_not_disturb_each_other():
         state = DualState(problems[k], 0.1, np.full(n, 1 / n), 0)
         pool = ThreadPool(problems[k], 2)
         for number in range(1, 51):
-            exact_pass(
-                state, pool, PassPlan(StepKind.PAIRWISE, Sampling.UNIFORM, number, 10, LATER), True
-            )
+            exact_pass(state, pool, plan(number, sampling=Sampling.UNIFORM), True)
         answers[k] = state.w
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]

@@ -1,5 +1,6 @@
-"""Small chain problems with enumerated labelings, for tests of solvers."""
+"""Small chain problems with enumerated labelings, and plans of passes, for tests of solvers."""
 
+import math
 import signal
 from contextlib import contextmanager
 
@@ -7,10 +8,15 @@ import numpy as np
 
 from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
+from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._state import DualState
+from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
+from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
+from sstruct._solvers.frank_wolfe._steps import StepKind
 from tests.reference import boxed_qp, brute_force
 
 KINDS = ("chain", "multiclass")
+LATER = math.inf
 BOUNDS = ("free", "nonnegative", "mixed", "without zero")
 
 
@@ -99,6 +105,20 @@ class Small:
         assert abs(state.dual - value) <= 1e-12 * max(primal, abs(value))
         assert value <= primal * (1 + 1e-12)
         return value
+
+
+def plan(number=1, step=StepKind.PAIRWISE, sampling=Sampling.PERMUTATION, keep=10,
+         deadline=LATER, **more):  # fmt: skip
+    """Return the plan of a pass, by default of each block once, in random order."""
+    return PassPlan(step, sampling, number, keep, deadline, **more)
+
+
+def after_passes(small, n=3, **keywords):
+    """Return a state after n exact passes, and its pool."""
+    state, pool = small.state(**keywords), ThreadPool(small.problem)
+    for number in range(1, n + 1):
+        exact_pass(state, pool, plan(number), False)
+    return state, pool
 
 
 def make_bounds(rng, box, d):

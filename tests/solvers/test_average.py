@@ -1,6 +1,5 @@
 """Averaged iterates, against a slow Frank-Wolfe solver that stores all of them."""
 
-import math
 from itertools import permutations
 
 import numpy as np
@@ -10,13 +9,11 @@ from hypothesis import strategies as st
 
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._average import PassAverage
-from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, approximate_pass
+from sstruct._solvers.frank_wolfe._approximate_pass import approximate_pass
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
 from tests.reference import boxed_qp
-from tests.solvers.small import BOUNDS, KINDS, Small
-
-LATER = math.inf
+from tests.solvers.small import BOUNDS, KINDS, Small, plan
 
 
 class Reference:
@@ -142,10 +139,10 @@ def test_the_average_is_that_of_all_iterates(new_rng, key, lam, kind, box, n_blo
     assert state.average() is None
     references = [Reference(small)]
     for number in (1, 2):
-        plan = PassPlan(StepKind.FW, Sampling.PERMUTATION, number, 10, LATER)
-        exact_pass(state, pool, plan, False)
+        of_pass = plan(number, StepKind.FW)
+        exact_pass(state, pool, of_pass, False)
         references = followed(references, state, exact=True)
-        approximate_pass(state, plan, True)
+        approximate_pass(state, of_pass, True)
         references = followed(references, state, exact=False)
 
 

@@ -9,13 +9,12 @@ from sstruct import MulticlassSSVM
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._problems.label_set._multiclass import MulticlassProblem
 from sstruct._solvers.core._state import DualState
-from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, approximate_pass
+from sstruct._solvers.frank_wolfe._approximate_pass import approximate_pass
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
 from sstruct._solvers.frank_wolfe.constants import Constants
 from sstruct.solvers import MPBCFW
-
-LATER = float("inf")
+from tests.solvers.small import plan
 
 
 def crammer_singer_objective(coef, X, y, lam):
@@ -27,7 +26,7 @@ def crammer_singer_objective(coef, X, y, lam):
 
 
 def corrective_plan(number=1, **keywords):
-    return PassPlan(StepKind.CORRECTIVE, Sampling.PERMUTATION, number, 2, LATER, **keywords)
+    return plan(number, StepKind.CORRECTIVE, keep=2, **keywords)
 
 
 def block_optimum(x, cost, lam):
@@ -73,8 +72,8 @@ def test_small_working_sets_keep_the_best_class(rng, most):
     cost[0] = [0, 1.1, 1.5, 1.3, 1.4, 1.2]
     problem = MulticlassProblem(rng.standard_normal((1, 4)), [0], 6, cost=cost)
     state = DualState(problem, 0.01, np.ones(1), 0)
-    plan = corrective_plan(constants=Constants(max_working_set=most))
-    exact_pass(state, ThreadPool(problem), plan, False)
+    of_pass = corrective_plan(constants=Constants(max_working_set=most))
+    exact_pass(state, ThreadPool(problem), of_pass, False)
     assert state.export()["code"].tolist() == [0, 2, 4, 3, 5][:most]
 
 

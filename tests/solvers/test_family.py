@@ -18,17 +18,15 @@ from sstruct._solvers.core._snapshot import snapshot
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
-from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
+from sstruct._solvers.frank_wolfe._approximate_pass import Sampling
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
-from sstruct._solvers.frank_wolfe._steps import StepKind
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._testing import _solver_access as access
 from tests.reference import boxed_qp
-from tests.solvers.small import BOUNDS, KINDS, Small
+from tests.solvers.small import BOUNDS, KINDS, Small, plan
 
 STEPS = ("fw", "pairwise", "away", "corrective")
 SAMPLINGS = ("uniform", "permutation", "gap")
-LATER = math.inf
 
 
 def solver(small, options, seed=0, callback=None):
@@ -248,14 +246,10 @@ def test_blocks_without_gap_are_not_drawn(rng):
     for sampling in (Sampling.GAP, Sampling.UNIFORM):
         state = DualState(problem, 0.1, q, 0, draw=True)
         pool = ThreadPool(problem, 1)
-        exact_pass(
-            state, pool, PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, 1, 10, LATER), False
-        )
+        exact_pass(state, pool, plan(), False)
         assert (stamps(state) == 1).all()
         for number in range(2, 8):
-            exact_pass(
-                state, pool, PassPlan(StepKind.PAIRWISE, sampling, number, 100, LATER), False
-            )
+            exact_pass(state, pool, plan(number, sampling=sampling, keep=100), False)
         if sampling == Sampling.GAP:
             assert (stamps(state)[3:] == 1).all()
             assert (stamps(state)[:3] > 1).all()
@@ -319,9 +313,7 @@ def test_cache_is_used_by_the_criterion_of_the_paper(rng, kind, box):
         hits = (cached >= enough) & (cached > 1e-12)
         assert (abs(cached - enough)[cached > 1e-12] > 1e-12).all(), "rounding would decide a tie"
         calls = state.n_oracle_calls
-        exact_pass(
-            state, pool, PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, number, 100, LATER), True
-        )
+        exact_pass(state, pool, plan(number, keep=100), True)
         assert state.n_oracle_calls - calls == n - hits.sum()
         # Oracle calls update the estimate of the gap; hits of the cache do not.
         expected = gaps if number == 1 else np.where(hits, seen, gaps)
@@ -358,8 +350,7 @@ def test_exact_pass_in_parts_equals_whole_pass(rng, sampling, batch):
 
     def make(state, number, part=None):
         way = Sampling.PERMUTATION if number == 1 else sampling
-        of_pass = PassPlan(StepKind.PAIRWISE, way, number, 10, LATER, part=part)
-        return exact_pass(state, pool, of_pass, number > 2)
+        return exact_pass(state, pool, plan(number, sampling=way, part=part), number > 2)
 
     for number in range(1, 5):
         assert make(whole, number)

@@ -16,11 +16,10 @@ from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import DualState, squared_norm
 from sstruct._solvers.frank_wolfe import _approximate_pass, _exact_pass
-from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
+from sstruct._solvers.frank_wolfe._approximate_pass import Sampling
 from sstruct._solvers.frank_wolfe.block_coordinate import STEPS
-from tests.solvers.small import Small, alarm, repeated_chain
+from tests.solvers.small import LATER, Small, alarm, plan, repeated_chain
 
-LATER = float("inf")
 POLICIES = [
     (step, permute, batch) for step, permute in product(STEPS, [True, False]) for batch in (1, 4)
 ]
@@ -28,13 +27,13 @@ POLICIES = [
 
 def exact_pass(state, step, permute=True, number=1, keep=10, deadline=LATER):
     sampling = Sampling.PERMUTATION if permute else Sampling.UNIFORM
-    plan = PassPlan(STEPS[step], sampling, number, keep, deadline)
-    return _exact_pass.exact_pass(state, ThreadPool(state.problem), plan, False)
+    of_pass = plan(number, STEPS[step], sampling, keep, deadline)
+    return _exact_pass.exact_pass(state, ThreadPool(state.problem), of_pass, False)
 
 
 def approximate_pass(state, step="pairwise", all_blocks=True, number=1, keep=10, deadline=LATER):
-    plan = PassPlan(STEPS[step], Sampling.PERMUTATION, number, keep, deadline)
-    return _approximate_pass.approximate_pass(state, plan, all_blocks)
+    of_pass = plan(number, STEPS[step], keep=keep, deadline=deadline)
+    return _approximate_pass.approximate_pass(state, of_pass, all_blocks)
 
 
 def after_passes(small, n=4, step="pairwise", **keywords):

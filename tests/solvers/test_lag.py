@@ -1,7 +1,6 @@
 """Concurrent visits use the moves before their lag; results do not depend on threads."""
 
 import itertools
-import math
 import signal
 import threading
 import time
@@ -18,7 +17,7 @@ from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._snapshot import snapshot
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.frank_wolfe import visit_order
-from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, approximate_pass
+from sstruct._solvers.frank_wolfe._approximate_pass import approximate_pass
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
 from sstruct._solvers.frank_wolfe.visit_order import Lag
@@ -26,16 +25,10 @@ from sstruct.datasets import make_sequences
 from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.options import solver_with
-from tests.solvers.small import BOUNDS, Small
+from tests.solvers.small import BOUNDS, Small, plan
 from tests.solvers.test_pass_threads import PROBLEMS
 
 pytestmark = pytest.mark.usefixtures("small_fits_at_once")
-
-LATER = math.inf
-
-
-def plan(number=1, lag=0, step=StepKind.PAIRWISE, blocks=None, keep=10):
-    return PassPlan(step, Sampling.PERMUTATION, number, keep, LATER, blocks, lag)
 
 
 def pieces(state):
@@ -80,7 +73,7 @@ def test_a_visit_sees_all_moves_but_the_last(seed, lag, n, n_threads, step, box)
     for number in (1, 2):
         exact_pass(state, pool, plan(number, step=step), False)
     before = pieces(state)
-    assert exact_pass(state, pool, plan(3, lag, step), False)
+    assert exact_pass(state, pool, plan(3, step, lag=lag), False)
     after, order = pieces(state), snapshot(state)["order"]
     for place, i in enumerate(order):
         seen = set(order[: max(place - lag, 0)].tolist())
@@ -111,7 +104,7 @@ def test_state_is_valid_and_independent_of_threads(seed, n, step, box, average, 
         state, pool = small.state(average=average), ThreadPool(small.problem, n_threads)
         with pool:
             for number, (exact, lag) in enumerate(passes, 1):
-                of_pass = plan(number, lag, step, keep=2)
+                of_pass = plan(number, step, keep=2, lag=lag)
                 if exact or number == 1:
                     assert exact_pass(state, pool, of_pass, number > 2)
                 else:
@@ -139,9 +132,9 @@ def test_the_bits_of_one_thread_in_every_problem(new_rng, name):
         state = DualState(problem, 0.1, np.full(n, 1 / n), 0, bounds)
         for number in range(1, 4):
             step = StepKind.PAIRWISE if number < 3 else StepKind.CORRECTIVE
-            assert exact_pass(state, pool, plan(number, 2, step, keep=2), number > 1)
-            assert approximate_pass(state, plan(number, 2, step, keep=2), True, pool)
-            assert approximate_pass(state, plan(number, 3, step, keep=2), False, pool)
+            assert exact_pass(state, pool, plan(number, step, keep=2, lag=2), number > 1)
+            assert approximate_pass(state, plan(number, step, keep=2, lag=2), True, pool)
+            assert approximate_pass(state, plan(number, step, keep=2, lag=3), False, pool)
         state.measure_dual()
         found.append([state.w, state.dual, state.work, state.n_labelings])
     for other in found[1:]:
@@ -153,7 +146,7 @@ def test_state_is_valid_after_a_deadline(rng):
     small = Small(rng, n=300)
     for n_threads in (1, 2, 4):
         state, pool = small.state(), ThreadPool(small.problem, n_threads)
-        late = PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, 1, 10, 0.0, None, 3)
+        late = plan(deadline=0.0, lag=3)
         assert not exact_pass(state, pool, late, False)
         assert 0 < state.n_oracle_calls < 300
         state.measure_dual()
@@ -164,8 +157,8 @@ def run_passes(state, pool):
     """Run passes until an exception is raised."""
     with pool:
         for number in itertools.count(1):
-            exact_pass(state, pool, plan(number, 2), False)
-            approximate_pass(state, plan(number, 2), True, pool)
+            exact_pass(state, pool, plan(number, lag=2), False)
+            approximate_pass(state, plan(number, lag=2), True, pool)
 
 
 @contextmanager

@@ -3,8 +3,6 @@
 `make test-tsan` runs these under ThreadSanitizer, so problems are small and batches forced.
 """
 
-import math
-
 import numpy as np
 import pytest
 
@@ -19,15 +17,15 @@ from sstruct._problems.label_set._mixtures import MixtureProblem
 from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import DualState
-from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
+from sstruct._solvers.frank_wolfe._approximate_pass import Sampling
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
-from sstruct._solvers.frank_wolfe._steps import StepKind
 from tests.estimators.custom.choices import Choice, make_choices
 from tests.problems import test_map as maps
 from tests.problems import test_multiclass as classes
 from tests.problems import test_multilabel as label_sets
 from tests.problems.test_contract import make_chains, make_enumerated, make_graphs
 from tests.problems.trees import make_trees
+from tests.solvers.small import plan
 
 N = 24
 FOREST = [-1, 0, 0, 1]
@@ -92,8 +90,7 @@ def run_passes(name, rng, n_threads):
     state = DualState(problem, 0.1, np.full(n, 1 / n), 0, bounds, draw=True)
     found = []
     for number, sampling in enumerate((Sampling.PERMUTATION, Sampling.UNIFORM, Sampling.GAP), 1):
-        plan = PassPlan(StepKind.PAIRWISE, sampling, number, 10, math.inf)
-        assert exact_pass(state, pool, plan, number > 1)
+        assert exact_pass(state, pool, plan(number, sampling=sampling), number > 1)
         found += [state.w.copy(), state.dual]
         found += [*full_pass(pool, state.w, np.full(n, 1 / n), state), state.estimated_gap]
     if name == "MAP":  # has no plain oracle

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._rescale import (
     direction,
     keep_dual_weights,
@@ -14,22 +13,10 @@ from sstruct._solvers.core._rescale import (
 )
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
-from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
+from sstruct._solvers.frank_wolfe._approximate_pass import Sampling
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
-from sstruct._solvers.frank_wolfe._steps import StepKind
 from sstruct._solvers.path.path_solver import PathSolver
-from tests.solvers.small import BOUNDS, KINDS, Small
-
-LATER = math.inf
-
-
-def after_passes(small, n=3, **keywords):
-    state, pool = small.state(**keywords), ThreadPool(small.problem, 1)
-    for number in range(1, n + 1):
-        exact_pass(
-            state, pool, PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, number, 10, LATER), False
-        )
-    return state, pool
+from tests.solvers.small import BOUNDS, KINDS, Small, after_passes, plan
 
 
 @pytest.mark.parametrize("box", BOUNDS)
@@ -91,13 +78,7 @@ def test_a_pass_at_one_vector_measures_its_hinge_losses(rng, box, n, batch):
             at = at + 0.3 * rng.standard_normal(len(at))
         weights = small.flat(at)
         true = small.primal(weights) - 0.5 * small.lam * weights @ weights
-        assert exact_pass(
-            state,
-            pool,
-            PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, number, 10, LATER),
-            False,
-            at,
-        )
+        assert exact_pass(state, pool, plan(number), False, at)
         assert state.estimated_gap + linear - at @ z == pytest.approx(true, rel=1e-9, abs=1e-14)
         assert state.exact
         assert state.dual >= dual
@@ -109,15 +90,9 @@ def test_at_one_vector_is_each_block_once(rng, sampling):
     small = Small(rng)
     state, pool = after_passes(small, draw=True)
     with pytest.raises(ValueError, match="requires sampling PERMUTATION"):
-        exact_pass(state, pool, PassPlan(StepKind.PAIRWISE, sampling, 1, 10, LATER), False, state.w)
+        exact_pass(state, pool, plan(sampling=sampling), False, state.w)
     with pytest.raises(ValueError, match="3 weights, expected"):
-        exact_pass(
-            state,
-            pool,
-            PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, 1, 10, LATER),
-            False,
-            np.zeros(3),
-        )
+        exact_pass(state, pool, plan(), False, np.zeros(3))
 
 
 @pytest.mark.parametrize("box", ["free", "nonnegative", "mixed"])

@@ -6,27 +6,15 @@ import numpy as np
 import pytest
 
 from sstruct import ChainSSVM, MulticlassSSVM
-from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.core.warm_start import rescaled
-from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
-from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
-from sstruct._solvers.frank_wolfe._steps import StepKind
 from tests.reference import boxed_qp, brute_force
-from tests.solvers.small import BOUNDS, KINDS, Small
+from tests.solvers.small import BOUNDS, KINDS, Small, after_passes
 
 
 def after_some_passes(small):
     """Return a state, and what a warm start keeps of it."""
-    state = small.state()
-    pool = ThreadPool(small.problem)
-    for number in range(1, 4):
-        exact_pass(
-            state,
-            pool,
-            PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, number, 10, np.inf),
-            False,
-        )
+    state, _ = after_passes(small)
     state.rebuild()
     return state, {"lam": small.lam, "block_weight": small.q, **state.export()}
 
@@ -40,16 +28,6 @@ def started(small, warm, lam, q):
     return state
 
 
-def read(small, state):
-    """Check and return the dual weights of a state."""
-    alphas = brute_force.read_working_sets(state.export(), small.terms)
-    for of_block in alphas:
-        values = np.array(list(of_block.values()))
-        assert (values >= 0).all()
-        assert abs(values.sum() - 1) <= 1e-12
-    return alphas
-
-
 @pytest.mark.parametrize("box", BOUNDS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_primal_keeps_the_weights_for_smaller_lambda(rng, kind, box):
@@ -59,7 +37,7 @@ def test_primal_keeps_the_weights_for_smaller_lambda(rng, kind, box):
     for lam in (0.3, 0.1, 1e-3):
         again = started(small, warm, lam, small.q)
         np.testing.assert_allclose(again.w, w, rtol=0, atol=1e-12 * max(1, abs(w).max()))
-        read(small, again)
+        small.alphas(again)
     # They are kept for a larger lambda, too, if the block weights increase by the same factor.
     again = started(small, warm, 0.6, 2 * small.q)
     np.testing.assert_allclose(again.w, w, rtol=0, atol=1e-12 * max(1, abs(w).max()))
@@ -70,12 +48,12 @@ def test_primal_keeps_the_weights_for_smaller_lambda(rng, kind, box):
 def test_primal_scales_the_weights_for_larger_lambda(rng, kind, box):
     small = Small(rng, kind, lam=0.05, box=box)
     state, warm = after_some_passes(small)
-    before = read(small, state)
+    before = small.alphas(state)
     # Dual weights change by a factor of 200, capped so that they sum to at most 1, or by 1/2.
     lam, q = 0.1, small.q * np.where(np.arange(len(small.q)) % 2, 0.01, 4.0)
     again = started(small, warm, lam, q)
     capped = 0
-    for i, (old, new) in enumerate(zip(before, read(small, again), strict=True)):
+    for i, (old, new) in enumerate(zip(before, small.alphas(again), strict=True)):
         truth = next(iter(old))
         factor = (small.q[i] / small.lam) / (q[i] / lam)
         others = sum(value for y, value in old.items() if y != truth)
@@ -87,9 +65,9 @@ def test_primal_scales_the_weights_for_larger_lambda(rng, kind, box):
     assert 0 < capped < len(before)
     # w and the dual are those of the new dual weights.
     terms = reweighted(small, q)
-    v = brute_force.weights_of(read(small, again), lam, terms)
+    v = brute_force.weights_of(small.alphas(again), lam, terms)
     np.testing.assert_allclose(small.flat(again.w), np.clip(v, *small.bounds), atol=1e-11)
-    dual = boxed_qp.dual(read(small, again), lam, terms, small.bounds)
+    dual = boxed_qp.dual(small.alphas(again), lam, terms, small.bounds)
     assert again.dual == pytest.approx(dual, rel=1e-11, abs=1e-13)
 
 

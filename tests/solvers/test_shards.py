@@ -10,21 +10,15 @@ from sstruct import ChainSSVM, GraphCRFSSVM, MulticlassSSVM, MultilabelSSVM
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.frank_wolfe import block_coordinate
-from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, approximate_pass
+from sstruct._solvers.frank_wolfe._approximate_pass import Sampling, approximate_pass
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
-from sstruct._solvers.frank_wolfe._steps import StepKind
 from sstruct._solvers.frank_wolfe.visit_order import Shard
 from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.reference import brute_force, dual_qp
-from tests.solvers.small import BOUNDS, Small
+from tests.solvers.small import BOUNDS, Small, plan
 
-LATER = np.inf
 K = 3
-
-
-def plan(number, blocks, step=StepKind.PAIRWISE):
-    return PassPlan(step, Sampling.PERMUTATION, number, 10, LATER, blocks)
 
 
 @pytest.mark.parametrize("box", BOUNDS)
@@ -39,10 +33,10 @@ def test_pass_changes_only_its_part_and_increases_the_dual(rng, box, batch):
         for k in state.permutation(3):
             before = small.alphas(state)
             calls = state.n_oracle_calls
-            assert exact_pass(state, pool, plan(number, parts[k]), False)
+            assert exact_pass(state, pool, plan(number, blocks=parts[k]), False)
             assert state.n_oracle_calls - calls == parts[k][1] - parts[k][0]
             for of_all in (True, False):
-                assert approximate_pass(state, plan(number, parts[k]), of_all)
+                assert approximate_pass(state, plan(number, blocks=parts[k]), of_all)
             after = small.alphas(state)
             others = [i for i in range(9) if not parts[k][0] <= i < parts[k][1]]
             assert [after[i] for i in others] == [before[i] for i in others]
@@ -63,9 +57,9 @@ def test_invalid_block_ranges(rng):
     state, pool, n = small.state(), ThreadPool(small.problem, 1), small.problem.n_blocks
     for blocks, sampling in [((3, 3), "PERMUTATION"), ((-1, 3), "PERMUTATION"), ((0, 3), "GAP")]:
         with pytest.raises(ValueError, match="requires PERMUTATION and a nonempty range"):
-            PassPlan(StepKind.FW, Sampling[sampling], 1, 0, LATER, blocks)
+            plan(sampling=Sampling[sampling], blocks=blocks)
     with pytest.raises(ValueError, match=f"the first block is {n}, expected less than {n}"):
-        exact_pass(state, pool, plan(1, (n, n + 2)), False)
+        exact_pass(state, pool, plan(blocks=(n, n + 2)), False)
     with pytest.raises(ValueError, match=r"\[3, 2\) is not a nonempty range of"):
         full_pass(pool, state.w, small.q, None, 3, 2)
     for vector, first, last in [(3, 0, 1), (small.problem.n_weights, 2, n + 1)]:

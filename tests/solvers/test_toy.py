@@ -9,13 +9,13 @@ import pytest
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._state import DualState, squared_norm
 from sstruct._solvers.core.solver import Options, Setup
-from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._testing._enumerated import EnumeratedProblem
 from tests.reference import brute_force, dual_qp
 from tests.reference.toy import toy
+from tests.solvers.small import plan
 
 
 def solve(data, **options):
@@ -49,7 +49,7 @@ def test_gap_of_the_hard_block_after_t_steps():
     state = DualState(problem, data.lam, data.block_weight, 0)
     pool = ThreadPool(problem)
     for t in range(1, K + 1):
-        exact_pass(state, pool, PassPlan(StepKind.FW, Sampling.PERMUTATION, t, 0, math.inf), False)
+        exact_pass(state, pool, plan(t, StepKind.FW, keep=0), False)
         np.testing.assert_allclose(state.export()["alpha"][-t:], 1 / t, rtol=1e-12)
         assert state.dual == pytest.approx(1 - 1 / (4 * t), rel=1e-12)
         _, value, _, _ = problem.best_code(0, state.w)
