@@ -1,5 +1,9 @@
 """Hostile calls of the functions: decoders, models, transformers, metrics, sequences, paths."""
 
+import copy
+import functools
+import inspect
+
 import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
@@ -12,6 +16,7 @@ from sstruct import (
     inference,
     masks,
     metrics,
+    plotting,
     preprocessing,
     spans,
 )
@@ -194,10 +199,6 @@ def _tomography(rng):
     } | SEARCH | {"max_iter": 2}  # fmt: skip
 
 
-def _ray_angles(rng):
-    return {"shape": (3, 4), "angles": [0.0, 30.0, 90.0]}
-
-
 def _energy(labels, **model):
     return inference.MRF(**model).energy(labels)
 
@@ -282,6 +283,10 @@ def _weighted_labelings(rng):
     return _two_labelings(rng) | {"sample_weight": rng.random(3)}
 
 
+def _segments_scored(rng):
+    return _weighted_labelings(rng) | {"background": ["O"], "ignore_label": "I-x"}
+
+
 def _spans_scored(rng):
     return _weighted_labelings(rng) | {
         "scheme": "bio",
@@ -324,13 +329,6 @@ def _confused(rng):
     return {"y_true": y_true, "y_pred": y_pred, "tokens": y_true, "n": 3, "background": ["O"]}
 
 
-def _sentences(rng):
-    return {
-        "n_samples": 2, "min_length": 1, "max_length": 4, "n_tags": 2, "n_labels": 2,
-        "noise": 0.1, "projective": rng.random() < 0.5, "random_state": 0,
-    }  # fmt: skip
-
-
 def _trees_scored(rng):
     y = [(tree, ["a"] * len(tree)) for tree in ([2, 0, 2], [0], [2, 0])]
     found = [(tree, ["a"] * len(tree)) for tree in ([0, 1, 2], [0], [2, 0])]
@@ -340,16 +338,6 @@ def _trees_scored(rng):
 def _changes_scored(rng):
     y = [np.cumsum(rng.integers(1, 9, size)) for size in rng.integers(0, 4, 6)]
     return {"y_true": y[:3], "y_pred": y[3:], "tolerance": 2, "sample_weight": rng.random(3)}
-
-
-def _made_changes(rng):
-    kind = str(rng.choice(["mean", "variance", "trend"]))
-    return {"n_samples": 2, "kind": kind, "max_segments": 3, "min_length": 2, "max_length": 4,
-            "random_state": 0}  # fmt: skip
-
-
-def _segments_scored(rng):
-    return _weighted_labelings(rng) | {"background": ["O"], "ignore_label": "I-x"}
 
 
 def _one_labeling(rng):
@@ -388,81 +376,7 @@ def _flat(rng):
     return made | {"edge_features": edges[rng.integers(3)]}
 
 
-def _lengths(rng):
-    return {"flat": rng.standard_normal((5, 2)), "lengths": [2, 3]}
-
-
-def _listed(rng):
-    return {"items": chains(rng, 3)[0]}
-
-
-def _two_labels(rng):
-    return {"label": "a", "other": "b"}
-
-
-def _several_labels(rng):
-    return {"labels": ["a", "b", "c"]}
-
-
-def _tags(rng):
-    return {"before": "B-a", "after": "I-a"}
-
-
 # Made data and figures ----------------------------------------------------------------------------
-
-
-def _made_sequences(rng):
-    return {"n_samples": 3, "n_labels": 3, "n_features": 2, "min_length": 1, "max_length": 4,
-            "noise": 1.0, "random_state": 0}  # fmt: skip
-
-
-def _made_large(rng):
-    return _made_sequences(rng) | {"n_labels": 30, "n_successors": 3, "structure": 0.7,
-                                   "exponent": 1.0}  # fmt: skip
-
-
-def _made_grids(rng):
-    return {"n_samples": 2, "shape": (4, 5), "n_labels": 2, "n_features": 2, "n_shapes": 2,
-            "noise": 1.0, "random_state": 0}  # fmt: skip
-
-
-def _made_sets(rng):
-    return {"n_samples": 3, "n_features": 2, "n_labels": 4, "n_pairs": 2, "strength": 1.0,
-            "informativeness": 1.0, "return_interactions": True, "random_state": 0}  # fmt: skip
-
-
-def _made_matchings(rng):
-    return {
-        "n_samples": 2, "n_objects": 3, "n_attributes": 1, "missing": 0.2, "noise": 0.1,
-        "max_distance": 0.5, "random_state": 0,
-    }  # fmt: skip
-
-
-def _made_alignments(rng):
-    return {
-        "n_samples": 2, "length": 4, "n_symbols": 3, "substitution": 0.4, "gap_open": 0.1,
-        "gap_extend": 0.5, "n_flanking": 2, "random_state": 0,
-    }  # fmt: skip
-
-
-def _alignments_scored(rng):
-    return {"y_true": [[0, -1, 1], [[0, 0]]], "y_pred": [[0, 1, -1], [0]]}
-
-
-def _made_figures(rng):
-    return {"n_samples": 2, "size": 32, "n_distractors": 1, "noise": 0.1, "random_state": 0}
-
-
-def _segmentation_drawn(**arguments):
-    from sstruct.plotting import SegmentationDisplay
-
-    SegmentationDisplay.from_predictions(**arguments)
-
-
-def _figure(n):
-    from matplotlib.figure import Figure
-
-    return Figure().subplots(1, n, squeeze=False)[0]
 
 
 def _labelings_drawn(rng):
@@ -470,49 +384,20 @@ def _labelings_drawn(rng):
     return {"y_true": labels[0], "y_pred": labels[1], "image": None, "classes": None}
 
 
-def _spans_drawn(**arguments):
-    from sstruct.plotting import SpanDisplay
+def _drawn(draw):
+    """Return a function that draws in new axes."""
 
-    SpanDisplay.from_predictions(**arguments, ax=_figure(1)[0])
+    @functools.wraps(draw)
+    def draw_alone(**arguments):
+        from matplotlib.figure import Figure
 
+        draw(**arguments, ax=Figure().subplots())
 
-def _matching_drawn(**arguments):
-    from sstruct.plotting import MatchingDisplay
-
-    MatchingDisplay.from_predictions(**arguments, ax=_figure(1)[0])
-
-
-def _two_matchings(rng):
-    return {
-        "y_true": [0, -1, 2], "y_pred": [1, 0, 2], "n_columns": 3, "row_names": ["a", "b", "c"],
-        "column_names": "xyz",
-    }  # fmt: skip
+    return draw_alone
 
 
-def _tree_drawn(**arguments):
-    from sstruct.plotting import DependencyDisplay
-
-    DependencyDisplay.from_predictions(**arguments, ax=_figure(1)[0])
-
-
-def _two_trees(rng):
-    return {"y_true": ([2, 0], ["a", "root"]), "y_pred": [0, 1], "tokens": ["x", "y"]}
-
-
-def _signal_drawn(**arguments):
-    from sstruct.plotting import SignalDisplay
-
-    SignalDisplay.from_labels(**arguments, ax=_figure(1)[0])
-
-
-def _labeled_signal(rng):
-    return {"signal": rng.random((6, 2)), "labels": {"true": rng.integers(0, 2, 6)}}
-
-
-def _transition_drawn(**arguments):
-    from sstruct.plotting import TransitionDisplay
-
-    TransitionDisplay(**arguments).plot(_figure(1)[0], colorbar=False)
+def _transitions(ax, **arguments):
+    plotting.TransitionDisplay(**arguments).plot(ax, colorbar=False)
 
 
 def _transition(rng):
@@ -556,6 +441,40 @@ def _search(rng):
     return valid
 
 
+TWO_LABELS, LABELS = {"label": "a", "other": "b"}, {"labels": ["a", "b", "c"]}
+TWO_TAGS = {"before": "B-a", "after": "I-a"}
+TWO_ALIGNMENTS = {"y_true": [[0, -1, 1], [[0, 0]]], "y_pred": [[0, 1, -1], [0]]}
+TWO_MATCHINGS = {
+    "y_true": [0, -1, 2], "y_pred": [1, 0, 2], "n_columns": 3, "row_names": ["a", "b", "c"],
+    "column_names": "xyz",
+}  # fmt: skip
+TWO_TREES = {"y_true": ([2, 0], ["a", "root"]), "y_pred": [0, 1], "tokens": ["x", "y"]}
+# Generators of data, and the arguments that differ from the defaults.
+SHORT = {"min_length": 1, "max_length": 4}
+MADE = [
+    (datasets.make_sequences, SHORT),
+    (datasets.make_large_domain_sequences, SHORT | {"n_labels": 30, "n_successors": 3}),
+    (datasets.make_grids, {"shape": (4, 5), "n_shapes": 2}),
+    (datasets.make_multilabel_pairwise, {"n_pairs": 2, "return_interactions": True}),
+    (datasets.make_matchings, {"n_objects": 3, "max_distance": 0.5}),
+    (datasets.make_alignments, {"length": 4, "n_symbols": 3, "n_flanking": 2}),
+    *(
+        (datasets.make_dependency_trees, SHORT | {"n_labels": 2, "projective": projective})
+        for projective in (False, True)
+    ),
+    (datasets.make_stick_figures, {"n_distractors": 1}),
+    *(
+        (datasets.make_change_points, SHORT | {"kind": kind, "max_segments": 3})
+        for kind in ("mean", "variance", "trend")
+    ),
+]
+
+
+def _arguments_of(function):
+    return {name: p.default for name, p in inspect.signature(function).parameters.items()}
+
+
+# Functions, and valid arguments or a function that draws them.
 FUNCTIONS = [
     (inference.viterbi, _chain),
     (inference.viterbi, _sparse_chain),
@@ -576,7 +495,7 @@ FUNCTIONS = [
     (inference.map_mrf, _map),
     (inference.graph_matching, _matching),
     (inference.discrete_tomography, _tomography),
-    (inference.projection_rays, _ray_angles),
+    (inference.projection_rays, {"shape": (3, 4), "angles": [0.0, 30.0, 90.0]}),
     (_energy, _model_and_labels),
     (_per_node, _structures),
     (_vectorized, _dicts),
@@ -596,8 +515,8 @@ FUNCTIONS = [
     (metrics.segment_f1_score, _segments_scored),
     (metrics.segment_edit_score, _segments_scored),
     (metrics.boundary_f1_score, _changes_scored),
-    (metrics.alignment_accuracy, _alignments_scored),
-    (metrics.alignment_f1_score, _alignments_scored),
+    (metrics.alignment_accuracy, TWO_ALIGNMENTS),
+    (metrics.alignment_f1_score, TWO_ALIGNMENTS),
     (metrics.unlabeled_attachment_score, _trees_scored),
     (metrics.labeled_attachment_score, _trees_scored),
     (metrics.span_f1_score, _spans_scored),
@@ -622,35 +541,33 @@ FUNCTIONS = [
     (spans.convert_labels, _converted),
     (metrics.mean_joint_distance, _joints),
     (_sequences, _flat),
-    (Sequences.from_lengths, _lengths),
-    (Sequences.from_list, _listed),
-    (constraints.implies, _two_labels),
-    (constraints.excludes, _two_labels),
-    (constraints.exactly_one, _several_labels),
-    (constraints.at_most, lambda rng: _several_labels(rng) | {"n": 2}),
-    (constraints.at_least, lambda rng: _several_labels(rng) | {"n": 2}),
-    (constraints.ordinal, _several_labels),
-    (constraints.implies, lambda rng: _two_labels(rng) | {"nodes": (0, 1)}),
-    (constraints.excludes, lambda rng: _two_labels(rng) | {"edges": (0, 1)}),
-    (constraints.exactly_one, lambda rng: _several_labels(rng) | {"nodes": 0}),
-    (constraints.ordinal, lambda rng: _several_labels(rng) | {"edges": (0, 0)}),
-    (masks.bio_transitions, _tags),
-    (masks.bioes_transitions, _tags),
-    (datasets.make_sequences, _made_sequences),
-    (datasets.make_large_domain_sequences, _made_large),
-    (datasets.make_grids, _made_grids),
-    (datasets.make_multilabel_pairwise, _made_sets),
-    (datasets.make_matchings, _made_matchings),
-    (datasets.make_alignments, _made_alignments),
-    (datasets.make_dependency_trees, _sentences),
-    (datasets.make_stick_figures, _made_figures),
-    (datasets.make_change_points, _made_changes),
-    (_segmentation_drawn, _labelings_drawn),
-    (_spans_drawn, _two_labelings),
-    (_matching_drawn, _two_matchings),
-    (_tree_drawn, _two_trees),
-    (_signal_drawn, _labeled_signal),
-    (_transition_drawn, _transition),
+    (Sequences.from_lengths, {"flat": np.arange(10.0).reshape(5, 2), "lengths": [2, 3]}),
+    (Sequences.from_list, lambda rng: {"items": chains(rng, 3)[0]}),
+    (constraints.implies, TWO_LABELS),
+    (constraints.excludes, TWO_LABELS),
+    (constraints.exactly_one, LABELS),
+    (constraints.at_most, LABELS | {"n": 2}),
+    (constraints.at_least, LABELS | {"n": 2}),
+    (constraints.ordinal, LABELS),
+    (constraints.implies, TWO_LABELS | {"nodes": (0, 1)}),
+    (constraints.excludes, TWO_LABELS | {"edges": (0, 1)}),
+    (constraints.exactly_one, LABELS | {"nodes": 0}),
+    (constraints.ordinal, LABELS | {"edges": (0, 0)}),
+    (masks.bio_transitions, TWO_TAGS),
+    (masks.bioes_transitions, TWO_TAGS),
+    *(
+        (make, _arguments_of(make) | {"n_samples": 2, "random_state": 0} | changed)
+        for make, changed in MADE
+    ),
+    (plotting.SegmentationDisplay.from_predictions, _labelings_drawn),
+    (_drawn(plotting.SpanDisplay.from_predictions), _two_labelings),
+    (_drawn(plotting.MatchingDisplay.from_predictions), TWO_MATCHINGS),
+    (_drawn(plotting.DependencyDisplay.from_predictions), TWO_TREES),
+    (
+        _drawn(plotting.SignalDisplay.from_labels),
+        lambda rng: {"signal": rng.random((6, 2)), "labels": {"true": rng.integers(0, 2, 6)}},
+    ),
+    (_drawn(_transitions), _transition),
     (_swept, _sweep),
     (_chosen, _search),
 ]
@@ -663,10 +580,15 @@ LONG = (
 )  # fmt: skip
 
 
+def arguments(make, rng):
+    """Return valid arguments of a function."""
+    return copy.deepcopy(make) if isinstance(make, dict) else make(rng)
+
+
 def attack(case):
     """Call a function, with some of its arguments damaged."""
     function, make = case.random.choice(FUNCTIONS)
-    valid = make(case.generator())
+    valid = arguments(make, case.generator())
     given = case.arguments(valid, least=0 if case.random.random() < 0.1 else 1, most=3)
     for name in LONG:
         if isinstance(given.get(name), int | float | np.number) and given[name] > 100:

@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from tests.hostile.functions import FUNCTIONS
+from tests.hostile.functions import FUNCTIONS, arguments
 from tests.registry import TRAINED
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -46,7 +46,7 @@ def narrowed(value, kind, depth=0):
 def test_functions_call_no_methods_of_arrays(function, make, rng):
     for _ in range(5):
         try:
-            function(**guarded(make(rng)))
+            function(**guarded(arguments(make, rng)))
         except ValueError:  # some random arguments are invalid
             continue
         return
