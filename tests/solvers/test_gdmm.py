@@ -277,15 +277,6 @@ def test_ctrl_c_ends_a_pass():
     assert np.isfinite(relaxed_hinge(factors))
 
 
-def test_the_same_bits_for_a_random_state(sequences):
-    X, y = sequences
-    fits = [
-        ChainSSVM(lam=0.1, solver=GDMM(parts=2), tol=0.1, random_state=seed, n_jobs=n).fit(X, y)
-        for seed, n in ((3, None), (3, 2), (4, None))
-    ]
-    assert fits[0].w_.tobytes() == fits[1].w_.tobytes() != fits[2].w_.tobytes()
-
-
 def test_a_fit_ends_early_with_a_valid_model(sequences):
     X, y = sequences
     best = ChainSSVM(lam=0.1, tol=TOL, random_state=0).fit(X, y).objective_
@@ -336,19 +327,6 @@ def test_ctrl_c_leaves_a_certified_model(sequences, monkeypatch):
     assert isinstance(solution.interruption, KeyboardInterrupt)
     assert 0 < solution.dual < solution.primal < np.inf
     assert solution.history["gap"][-1] == solution.gap
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("rescaling", "slack"),
-        ("bounds", np.array([[-1.0], [1.0]])),
-        ("warm_start", True),
-    ],
-)
-def test_unsupported_parameters(sequences, name, value):
-    with pytest.raises(ValueError, match=f"(?s)^{name}=.* is not supported by solver='gdmm'"):
-        ChainSSVM(solver="gdmm", **{name: value}).fit(*sequences)
 
 
 def test_invalid_parameters(sequences):

@@ -270,27 +270,6 @@ def test_a_pass_without_a_mistake_is_the_last(name):
     assert (mistakes[:-1] > 0).all()
 
 
-@pytest.mark.parametrize("name", SOLVERS)
-def test_same_bits_for_a_random_state(name):
-    X, y = chains()
-    fits = [
-        ChainSSVM(solver=name, max_iter=4, random_state=seed, n_jobs=n_jobs).fit(X, y).w_
-        for seed, n_jobs in ((0, 1), (0, 2), (1, 1))
-    ]
-    np.testing.assert_array_equal(fits[0], fits[1])
-    assert (fits[0] != fits[2]).any()
-
-
-@pytest.mark.parametrize("name", SOLVERS)
-@pytest.mark.parametrize(
-    "parameter", [{"lam": 0.1}, {"warm_start": True}, {"rescaling": "slack"}], ids=str
-)
-def test_unsupported_parameters(name, parameter):
-    X, y = chains(5)
-    with pytest.raises(ValueError, match=f"{next(iter(parameter))}=.* solver='{name}'"):
-        ChainSSVM(solver=name, **parameter).fit(X, y)
-
-
 @pytest.mark.parametrize("value", [0, -1.0, math.inf, math.nan])
 def test_aggressiveness_is_positive(value):
     X, y = chains(5)

@@ -112,12 +112,14 @@ def test_norms_bound_joint_features(rng):
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_too_small_lam_raises_before_the_fit(rng, name):
+@pytest.mark.parametrize("scale, lam", [(1e90, 1e-70), (1, 5e-324), (1, 1e-308), (1, 1e-200)])
+def test_too_small_lam_raises_before_the_fit(rng, name, scale, lam):
     if name == "cutting-plane":
         pytest.importorskip("clarabel")
-    X, y = rng.standard_normal((4, 2)) * 1e90, [0, 1, 0, 1]
-    model = MulticlassSSVM(lam=1e-70, solver=name)
-    with pytest.raises(ValueError, match=r"with lam=1e-70 and features of norms up to \d"):
+    X, y = rng.standard_normal((4, 2)) * scale, [0, 1, 0, 1]
+    model = MulticlassSSVM(lam=lam, solver=name)
+    message = rf"may exceed the range of float64: with lam={lam:g} and features of norms up to \d"
+    with pytest.raises(ValueError, match=message):
         model.fit(X, y)
     assert not hasattr(model, "_w")
 
