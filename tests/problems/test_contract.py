@@ -456,32 +456,6 @@ def test_answers_of_moves_are_no_worse_than_the_truth(rng, pairwise):
     assert n_worse < len(made.allowed)
 
 
-@pytest.mark.parametrize("storage", ["dense", "csr"])
-@pytest.mark.parametrize("pairwise", PAIRWISE)
-def test_distances_of_graphs_have_the_same_bits_from_both_sides(rng, pairwise, storage):
-    X = rng.standard_normal((60, 5))
-    edges = graphs.random_edges(rng, 60, 0.1)
-    features = rng.random((len(edges), 2))
-    problem = GraphProblem(
-        sparse.csr_matrix(X * (X > 0)) if storage == "csr" else X,
-        GraphRanges([0], [60], edges, [0], [len(edges)]),
-        PairwiseModel(pairwise, 3, features, 0.0),
-        graph_enumeration(),
-    )
-    x = X * (X > 0) if storage == "csr" else X
-    for differing in (1, 10, 60):
-        a = rng.integers(0, 3, 60)
-        b = a.copy()
-        where = rng.permutation(60)[:differing]
-        b[where] = (a[where] + rng.integers(1, 3, differing)) % 3
-        move = graphs.joint_feature(x, a, edges, features, pairwise, 3)
-        move -= graphs.joint_feature(x, b, edges, features, pairwise, 3)
-        for _ in range(2):
-            distance = access.squared_distance(problem, 0, code(a), code(b))
-            assert distance == pytest.approx(move @ move, rel=1e-12)
-            assert access.squared_distance(problem, 0, code(b), code(a)) == distance
-
-
 def graph_arguments(**change):
     """Return the arguments of two graphs, a path of three nodes and a grid of 2 x 2."""
     return {
@@ -596,9 +570,9 @@ def test_a_costly_oracle_changes_no_answer(rng, make):
 @pytest.mark.parametrize("storage, dtype", STORAGES, ids=lambda v: getattr(v, "__name__", v))
 @pytest.mark.parametrize("K, lengths", SIZES, ids=lambda v: str(v).replace(" ", ""))
 def test_every_size_and_storage(rng, K, lengths, storage, dtype, masked):
-    for G in (0, 1, 3):
-        chains = make_chains(rng, K, lengths, storage=storage, dtype=dtype, masked=masked, G=G)
-        check_against_definition(chains, rng)
+    options = {"storage": storage, "dtype": dtype, "masked": masked}
+    for G, tied in ((0, 0), (1, 0), (3, 0), (0, K * K)):
+        check_against_definition(make_chains(rng, K, lengths, G=G, tied=tied, **options), rng)
 
 
 @pytest.mark.parametrize("windows", [False, True], ids=["whole", "windows"])
@@ -654,54 +628,6 @@ def test_tied_transitions(rng, switches, storage, masked, windows):
             check_against_definition(chains, rng)
             if windows:
                 check_against_definition(coupled(chains, rng), rng)
-
-
-def test_one_group_for_each_transition_changes_no_bit(rng):
-    for K, lengths in [(3, (4, 1, 5)), (9, (6, 3)), (70, (9, 2))]:
-        chains = make_chains(rng, K, lengths)
-        groups = np.arange(K * K).reshape(K, K)
-        tied = chain_problem(**chains.arguments | {"groups": groups})
-        w = rng.standard_normal(len(chains.w))
-        padded, own = chains.problem.layout.padded(w), tied.layout.padded(w)
-        for i, length in enumerate(lengths):
-            codes = rng.integers(0, K, (5, length)).astype(np.int32)
-            for weight in (0.0, 1.0):
-                one, other = (
-                    p.best_code(i, v, weight) for p, v in ((chains.problem, padded), (tied, own))
-                )
-                np.testing.assert_array_equal(one[0], other[0])
-                assert one[1] == other[1]
-                for v, u in ((padded, own), (None, None)):
-                    np.testing.assert_array_equal(
-                        access.scores(chains.problem, i, v, codes, weight),
-                        access.scores(tied, i, u, codes, weight),
-                    )
-            distances = [
-                access.squared_distance(p, i, codes[0], codes[1]) for p in (chains.problem, tied)
-            ]
-            assert distances[0] == distances[1]
-            change = rng.standard_normal(5)
-            for p, v in ((chains.problem, padded), (tied, own)):
-                access.scatter(p, i, list(codes), list(change - change.mean()), v)
-            np.testing.assert_array_equal(chains.public(padded), tied.layout.public(own))
-
-
-@pytest.mark.parametrize("n_groups", [1, 4])
-@pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
-def test_the_table_of_tied_transitions_follows_tracked_weights(rng, masked, n_groups):
-    chains = make_chains(rng, 3, (4, 5, 2), masked=masked, tied=n_groups)
-    problem, other, w = chains.problem, chains.problem.fork(), chains.padded
-    access.track(problem, w)
-    for _ in range(12):
-        i = int(rng.integers(3))
-        codes = [code(chains.allowed[i][k]) for k in rng.integers(0, len(chains.allowed[i]), 2)]
-        access.scatter(problem, i, codes, [2.0, -2.0], w)
-        for block in range(3):
-            for v in (w, rng.permutation(w)):
-                found, expected = problem.best_code(block, v), other.best_code(block, v)
-                np.testing.assert_array_equal(found[0], expected[0])
-                assert found[1] == expected[1]
-    access.track(problem)
 
 
 @pytest.mark.parametrize(
@@ -783,30 +709,48 @@ def test_distance_of_long_chains_that_differ_everywhere(
                 assert access.squared_distance(problem, i, code(other), code(a)) == move @ move
 
 
-@pytest.mark.parametrize("with_edge_features", [False, True])
-def test_distance_of_real_features_on_both_sides_of_the_switch(rng, with_edge_features):
-    X = rng.standard_normal((80, 6))
-    f = rng.standard_normal((79, 3)) if with_edge_features else None
-    arguments = X, ChainRanges([0], [80]), ChainModel(4), np.zeros(80, dtype=np.int32)
-    problem = ChainProblem(*arguments)
-    if with_edge_features:
-        problem = EdgeFeatureChainProblem(*arguments, edges=EdgeFeatureRows(f, [0]))
-    model = brute_force.Model(4)
+def check_distances(problem, codes):
+    """Compare all distances of labelings of the first block with scattered planes."""
+    for a, b in product(codes, codes):
+        plane = np.zeros(problem.n_weights)
+        access.scatter(problem, 0, [a, b], [1.0, -1.0], plane)
+        distance = access.squared_distance(problem, 0, a, b)
+        assert distance == pytest.approx(plane @ plane, rel=1e-12)
+        # Bitwise equal, since a fit resumed from a checkpoint swaps the arguments.
+        assert access.squared_distance(problem, 0, b, a) == distance
 
-    def phi(y):
-        return brute_force.joint_feature(X, y, model, edge_features=f)
 
-    for differing in (1, 63, 64, 65, 66, 79, 80):
-        a = rng.integers(0, 4, 80)
-        b = a.copy()
+def real_chain(rng, G=0):
+    given = rng.standard_normal((80, 6)), ChainRanges([0], [80]), ChainModel(4)
+    if G == 0:
+        return ChainProblem(*given)
+    edges = EdgeFeatureRows(rng.standard_normal((79, G)), [0])
+    return EdgeFeatureChainProblem(*given, edges=edges)
+
+
+def real_graph(rng, pairwise, storage):
+    X, edges = rng.standard_normal((80, 5)), graphs.random_edges(rng, 80, 0.1)
+    model = PairwiseModel(pairwise, 4, rng.random((len(edges), 2)), 0.0)
+    ranges = GraphRanges([0], [80], edges, [0], [len(edges)])
+    return GraphProblem(stored(X * (X > 0), storage, float), ranges, model, graph_enumeration())
+
+
+@pytest.mark.parametrize(
+    "make, options",
+    [
+        (real_chain, ()),
+        (real_chain, (3,)),
+        *((real_graph, each) for each in product(PAIRWISE, ["dense", "csr"])),
+    ],
+)
+def test_distances_of_real_features(rng, make, options):
+    problem = make(rng, *options)
+    codes = [rng.integers(0, 4, 80).astype(np.int32)]
+    for differing in (1, 10, 63, 64, 65, 66, 79, 80):  # on both sides of a switch
         where = rng.permutation(80)[:differing]
-        b[where] = (a[where] + rng.integers(1, 4, differing)) % 4
-        move = phi(a) - phi(b)
-        for _ in range(2):
-            distance = access.squared_distance(problem, 0, code(a), code(b))
-            assert distance == pytest.approx(move @ move, rel=1e-12)
-            # Bitwise equal, since a fit resumed from a checkpoint swaps the arguments.
-            assert access.squared_distance(problem, 0, code(b), code(a)) == distance
+        codes.append(codes[0].copy())
+        codes[-1][where] = (codes[0][where] + rng.integers(1, 4, differing)) % 4
+    check_distances(problem, codes)
 
 
 @pytest.mark.parametrize("G", [0, 2])
@@ -872,15 +816,24 @@ def test_masks_that_forbid_everything_raise():
         decode(problem, w)
 
 
-def test_a_problem_without_labels_only_decodes(rng):
-    problem = ChainProblem(rng.standard_normal((3, 2)), ChainRanges([0], [3]), ChainModel(2))
-    w = rng.standard_normal(problem.n_weights)
-    problem.best_code(0, w, 0.0)
+def unlabeled_chain(rng):
+    return ChainProblem(rng.standard_normal((3, 2)), ChainRanges([0], [3]), ChainModel(2))
+
+
+def unlabeled_tree(rng):
+    return make_trees(rng, [-1, 0], labeled=False).problem
+
+
+@pytest.mark.parametrize("make", [unlabeled_chain, unlabeled_tree])
+def test_a_problem_without_labels_only_decodes(rng, make):
+    problem = make(rng)
+    w = np.zeros(problem.n_weights)
+    y = problem.best_code(0, w, 0.0)[0]
     for call in (
         lambda: problem.best_code(0, w, 1.0),
-        lambda: problem.code_loss(0, code([0, 1, 0])),
+        lambda: problem.code_loss(0, y),
         lambda: problem.true_code(0),
-        lambda: access.scores(problem, 0, w, np.array([[0, 1, 0], [1, 1, 1]]), 1.0),
+        lambda: access.scores(problem, 0, w, np.array([y, y]), 1.0),
     ):
         with pytest.raises(ValueError, match="a problem without labels has no"):
             call()

@@ -17,9 +17,13 @@ from sstruct._problems.segment.segment_arguments import (
     known_boundaries,
     runs_of,
 )
-from sstruct._testing import _problem_access as access
 from tests.problems.flat import with_records
-from tests.problems.test_contract import STORAGES, check_against_definition, make_chains
+from tests.problems.test_contract import (
+    STORAGES,
+    check_against_definition,
+    check_distances,
+    make_chains,
+)
 from tests.reference.brute_force import is_allowed
 from tests.reference.segmentations import random_rows, rows_of
 from tests.reference.segments import (
@@ -182,29 +186,14 @@ def test_contract_of_losses_of_segments(rng, loss, kinds, masked, splits):
         check_against_definition(made, rng)
 
 
-def test_distances_of_many_differences(rng):
-    """Compare distances of many differing labels, which are computed from planes."""
-    for length in (60, 70, 130):
-        labels = np.repeat(rng.integers(0, 2, length // 2), 2)
-        model = SegmentModel(
-            2, bins=np.array([1, 3, 8]), least=np.array([1, 1]), most=np.array([200, 200])
-        )
-        X = rng.integers(-3, 4, (length, 2)).astype(float)
-        problem = SegmentProblem(X, ChainRanges([0], [length]), model, labels.astype(np.int32))
-        code, other = labels.astype(np.int32), (1 - labels).astype(np.int32)
-        other[:7] = 0
-        out = np.zeros(problem.n_weights)
-        access.scatter(problem, 0, [code, other], [1.0, -1.0], out)
-        assert access.squared_distance(problem, 0, code, other) == out @ out
-
-
+@pytest.mark.parametrize("splits", [False, True])
 @pytest.mark.parametrize("groups", [None, np.array([[0, 1], [-1, 1]])])
-def test_distances_of_splits(rng, groups):
-    """Compare distances of few and many differing labels, and of boundaries only."""
+def test_distances_of_few_and_many_differences(rng, groups, splits):
+    """Compare codes that differ in few or many labels or, with splits, only in boundaries."""
     for length in (5, 60, 140):
         model = SegmentModel(
             2, bins=np.array([1, 3, 8]), least=np.array([1, 1]), most=np.array([200, 200]),
-            self_transitions=True, groups=groups,
+            self_transitions=splits, groups=groups,
         )  # fmt: skip
         X = rng.integers(-3, 4, (length, 2)).astype(float)
         problem = SegmentProblem(X, ChainRanges([0], [length]), model)
@@ -212,14 +201,12 @@ def test_distances_of_splits(rng, groups):
         for _ in range(4):
             labels = np.repeat(rng.integers(0, 2, length), rng.integers(1, 6, length))[:length]
             same = np.append(False, labels[1:] == labels[:-1])
-            for share in (0.0, 0.3):
+            for share in (0.0, 0.3) if splits else (0.0,):
                 codes.append(labels + 2 * (same & (rng.random(length) < share)))
-        codes = [code.astype(np.int32) for code in codes]
-        for a, b in product(codes, codes):
-            problem.check_code(0, a)
-            out = np.zeros(problem.n_weights)
-            access.scatter(problem, 0, [a, b], [1.0, -1.0], out)
-            assert access.squared_distance(problem, 0, a, b) == out @ out
+        codes = np.array(codes, dtype=np.int32)
+        for code in codes:
+            problem.check_code(0, code)
+        check_distances(problem, codes)
 
 
 def test_invalid_codes_of_splits(rng):

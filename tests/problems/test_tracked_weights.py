@@ -11,19 +11,25 @@ from sstruct._problems.core._decode import decode
 from sstruct._testing._problem_access import scatter, track
 from sstruct.solvers import BCFW
 from tests.problems.flat import chain_problem
+from tests.problems.test_contract import some_groups
 
 
-def made(rng, n_labels, lengths):
-    """Return a problem of chains and labelings of each."""
+def made(rng, n_labels, lengths, n_groups=0, masked=False):
+    """Return a problem of chains and labelings of each; `n_groups` tie the transitions."""
     lengths = np.array(lengths)
     X = np.round(rng.normal(size=(lengths.sum(), 3)))
     labels = rng.integers(0, n_labels, len(X)).astype(np.int32)
     start = np.append(0, np.cumsum(lengths)[:-1])
+    groups = some_groups(rng, n_labels, n_groups) if n_groups else None
+    codes = [rng.integers(0, n_labels, (4, n)).astype(np.int32) for n in lengths]
+    mask = rng.random((n_labels, n_labels)) < 0.3
+    for labelings in (labels[np.newaxis], *codes):
+        mask[labelings[:, :-1], labelings[:, 1:]] = True
     problem = chain_problem(
-        X=X, start=start, length=lengths, labels=labels, n_labels=n_labels,
-        bias=True, boundaries=True, transitions=True,
+        X=X, start=start, length=lengths, labels=labels, n_labels=n_labels, groups=groups,
+        bias=True, boundaries=True, transitions=True, edge_mask=mask if masked else None,
     )  # fmt: skip
-    return problem, [rng.integers(0, n_labels, (4, n)).astype(np.int32) for n in lengths]
+    return problem, codes
 
 
 def answer(problem, i, w):
@@ -31,15 +37,18 @@ def answer(problem, i, w):
     return code.tolist(), value
 
 
-@settings(max_examples=60)
+@settings(max_examples=200)
 @given(
-    n_labels=st.sampled_from([20, 64, 75]),
+    n_labels=st.sampled_from([3, 20, 64, 75]),
+    n_groups=st.sampled_from([0, 1, 4]),
+    masked=st.booleans(),
     strength=st.sampled_from([0.1, 1.0, 10.0]),
     key=st.integers(0, 2**32 - 1),
 )
-def test_answers_follow_the_weights(new_rng, n_labels, strength, key):
+def test_answers_follow_the_weights(new_rng, n_labels, n_groups, masked, strength, key):
+    """Answers also follow changes of the table of transitions that share weights."""
     rng = new_rng(key)
-    problem, codes = made(rng, n_labels, [2, 12, 7])
+    problem, codes = made(rng, n_labels, [2, 12, 7], n_groups, masked)
     other = problem.fork()
     w = np.zeros(problem.n_weights)
     track(problem, w)
@@ -50,7 +59,8 @@ def test_answers_follow_the_weights(new_rng, n_labels, strength, key):
         # Changes of other vectors have no effect.
         scatter(problem, i, codes[i], change - change.mean(), np.zeros_like(w))
         for block in range(3):
-            assert answer(problem, block, w) == answer(other, block, w)
+            for v in (w, rng.permutation(w)):
+                assert answer(problem, block, v) == answer(other, block, v)
     track(problem)
     w *= -1
     assert answer(problem, 1, w) == answer(other, 1, w)

@@ -5,8 +5,8 @@ import pytest
 
 from sstruct._problems.tree._tree_problem import TreeProblem, max_marginals
 from sstruct._problems.tree.tree_arguments import TreeStates
-from sstruct._testing import _problem_access as access
 from tests.problems.flat import tree_problem
+from tests.problems.test_contract import check_distances
 from tests.problems.trees import FORESTS, make_trees
 
 
@@ -60,18 +60,16 @@ def test_max_marginals_equal_enumeration(rng, parents, n_types, form, pairs):
 
 
 def test_distances_of_real_features(rng):
-    trees = make_trees(rng, [-1, 0, 0, 1], "candidates", n_types=2, missing=0)
+    trees = make_trees(rng, [-1, 0, 0, 1], n_types=2, missing=0, n_blocks=1)
     X = rng.standard_normal(trees.arguments["X"].shape)
-    problem = tree_problem(**{**trees.arguments, "X": X})
-    for i, allowed in enumerate(trees.allowed):
-        for _ in range(30):
-            a, b = (np.array(allowed[k], dtype=np.int32) for k in rng.integers(0, len(allowed), 2))
-            out = np.zeros(problem.n_weights)
-            access.scatter(problem, i, [a, b], [1.0, -1.0], out)
-            distance = access.squared_distance(problem, i, a, b)
-            assert distance == pytest.approx(out @ out, rel=1e-12, abs=1e-13)
-            # Bitwise equal, since a fit resumed from a checkpoint swaps the arguments.
-            assert access.squared_distance(problem, i, b, a) == distance
+    codes = rng.permutation(np.array(trees.allowed[0], dtype=np.int32))[:10]
+    check_distances(tree_problem(**{**trees.arguments, "X": X}), codes)
+
+
+def test_max_marginals_require_a_problem_without_labels(rng):
+    trees = make_trees(rng, [-1, 0])
+    with pytest.raises(ValueError, match="a problem without labels"):
+        max_marginals(trees.problem, trees.w)
 
 
 def test_a_part_that_rewards_distance_has_no_transform(rng):
@@ -81,22 +79,6 @@ def test_a_part_that_rewards_distance_has_no_transform(rng):
         ValueError, match="part 1: distance transforms require nonnegative quadratic weights"
     ):
         trees.problem.best_code(0, trees.w)
-
-
-def test_a_problem_without_labels_only_decodes(rng):
-    trees = make_trees(rng, [-1, 0], labeled=False)
-    problem, y = trees.problem, np.zeros(2, dtype=np.int32)
-    problem.best_code(0, trees.w, 0.0)
-    for call in (
-        lambda: problem.best_code(0, trees.w, 1.0),
-        lambda: problem.code_loss(0, y),
-        lambda: problem.true_code(0),
-        lambda: access.scores(problem, 0, trees.w, np.array([y, y]), 1.0),
-    ):
-        with pytest.raises(ValueError, match="a problem without labels has no"):
-            call()
-    with pytest.raises(ValueError, match="a problem without labels"):
-        max_marginals(make_trees(rng, [-1, 0]).problem, trees.w)
 
 
 def test_access_functions_validate_arguments():

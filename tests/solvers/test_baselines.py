@@ -428,7 +428,7 @@ UNSUPPORTED = [
 ]
 
 
-@pytest.mark.parametrize("name, parameter", UNSUPPORTED)
+@pytest.mark.parametrize("name, parameter", UNSUPPORTED, ids=str)
 def test_unsupported_parameters_raise_an_error(rng, name, parameter):
     case = Case(rng)
     model = ChainSSVM(solver=name, max_iter=1, **parameter)
