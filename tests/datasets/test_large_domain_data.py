@@ -6,15 +6,9 @@ import pytest
 from sstruct.datasets import make_large_domain_sequences
 
 
-def test_layout_and_seed():
+def test_layout():
     X, y = make_large_domain_sequences(
         50, 30, n_features=7, min_length=2, max_length=6, random_state=3
-    )
-    again = make_large_domain_sequences(
-        50, 30, n_features=7, min_length=2, max_length=6, random_state=3
-    )
-    other = make_large_domain_sequences(
-        50, 30, n_features=7, min_length=2, max_length=6, random_state=4
     )
     assert len(X) == len(y) == 50
     lengths = [len(labels) for labels in y]
@@ -23,9 +17,6 @@ def test_layout_and_seed():
         assert x.shape == (len(labels), 7)
         assert ((x >= -1) & (x <= 1)).all()
         assert ((labels >= 0) & (labels < 30)).all()
-    np.testing.assert_array_equal(np.concatenate(X), np.concatenate(again[0]))
-    np.testing.assert_array_equal(np.concatenate(y), np.concatenate(again[1]))
-    assert not np.array_equal(X[0][0], other[0][0][0])
 
 
 def test_labels_follow_zipf():
@@ -57,19 +48,3 @@ def test_features_discriminate_labels():
     flat_X, flat_y = np.concatenate(X), np.concatenate(y)
     centers = np.array([flat_X[flat_y == k][0] for k in range(20)])
     np.testing.assert_array_equal(flat_X, centers[flat_y])
-
-
-@pytest.mark.parametrize(
-    ("argument", "message"),
-    [
-        ({"n_labels": 0}, "n_labels must be at least 1"),
-        ({"n_successors": 1.5}, "n_successors must be an integer"),
-        ({"min_length": 9, "max_length": 8}, "max_length=8 is below min_length=9"),
-        ({"structure": 1.1}, "structure must be at most 1"),
-        ({"exponent": -1}, "exponent must be at least 0"),
-        ({"noise": np.nan}, "noise must be finite"),
-    ],
-)
-def test_invalid_arguments(argument, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        make_large_domain_sequences(**argument)

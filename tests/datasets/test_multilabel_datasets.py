@@ -7,7 +7,6 @@ import inspect
 import os
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +17,8 @@ from sklearn.utils.multiclass import type_of_target
 from sstruct import datasets
 from sstruct.datasets import _fetched, fetch_scene, fetch_yeast, make_multilabel_pairwise
 from sstruct.preprocessing import hierarchical_labels
+from tests.datasets.test_datasets import real_file
+from tests.estimators.equal import equal
 
 # File, rows of each split (or of all data), features, labels, ones in all label sets.
 SETS = {
@@ -105,17 +106,10 @@ def test_documentation_is_made_from_the_table():
         assert default == ("train" if len(rows) == 2 else "all")
 
 
-def real_folder(file_name):
-    folder = Path(os.environ.get("SSTRUCT_DATA") or "no-such-folder")
-    if not (folder / file_name).exists():
-        pytest.skip(f"{file_name} not found in $SSTRUCT_DATA")
-    return folder
-
-
 @pytest.mark.parametrize("name", SETS)
 def test_real_archives(name):
     file_name, rows, n_features, n_labels, n_on = SETS[name]
-    folder = real_folder(file_name)
+    folder = real_file(file_name).parent
     fetch = getattr(datasets, f"fetch_{name}")
     whole = fetch(subset="all", data_home=folder)
     assert whole.data.shape == (sum(rows), n_features)
@@ -130,7 +124,7 @@ def test_real_archives(name):
 
 
 def test_real_enron_is_a_hierarchy():
-    enron = datasets.fetch_enron(data_home=real_folder("multilabel_enron.npz"))
+    enron = datasets.fetch_enron(data_home=real_file("multilabel_enron.npz").parent)
     Y, names, parents = hierarchical_labels(enron.target, enron.target_names)
     assert names[53:] == ["A", "B", "C", "D"]
     assert [names[p] for p in parents[:53]] == [name[0] for name in names[:53]]
@@ -156,7 +150,7 @@ def test_scene_is_dense(tmp_path, rng):
 
 
 def test_real_scene():
-    X, Y = fetch_scene(subset="all", data_home=real_folder("scene.npz"), return_X_y=True)
+    X, Y = fetch_scene(subset="all", data_home=real_file("scene.npz").parent, return_X_y=True)
     assert X.shape == (2407, 294)
     assert Y.shape == (2407, 6)
     assert X.min() == 0
@@ -210,7 +204,7 @@ def test_damaged_yeast_download_leaves_no_file(monkeypatch, server, tmp_path, se
 
 
 def test_real_yeast(monkeypatch, server, tmp_path):
-    folder = real_folder("yeast_train.svm.gz")
+    folder = real_file("yeast_train.svm.gz").parent
     text = gzip.decompress((folder / "yeast_train.svm.gz").read_bytes()).decode()
     # Checked against the hashes in the package.
     requests = serve_yeast(monkeypatch, server, text)
@@ -237,11 +231,10 @@ def test_make_multilabel_pairwise_layout():
     assert X.shape == (30, 4)
     assert Y.shape == (30, 5)
     assert set(np.unique(Y)) == {0, 1}
-    again_X, again_Y, edges, interactions = make_multilabel_pairwise(
+    *again, edges, interactions = make_multilabel_pairwise(
         30, n_features=4, n_labels=5, return_interactions=True, random_state=0
     )
-    np.testing.assert_array_equal(X, again_X)
-    np.testing.assert_array_equal(Y, again_Y)
+    assert equal(again, [X, Y])
     assert edges.shape == (5, 2)
     assert (edges[:, 0] < edges[:, 1]).all()
     assert len({tuple(pair) for pair in edges.tolist()}) == 5
@@ -269,19 +262,3 @@ def test_features_are_informative():
     spread = np.std(X @ coef)
     assert 0.1 < spread < 0.3
     assert abs(Y.mean() - expit(np.log(0.3 / 0.7))) < 0.05
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"n_samples": 0}, "n_samples must be at least 1"),
-        ({"n_labels": 2.0}, "n_labels must be an integer"),
-        ({"n_labels": 3, "n_pairs": 4}, "n_pairs must be at most 3, the pairs of 3 labels"),
-        ({"n_pairs": -1}, "n_pairs must be at least 0"),
-        ({"strength": -1.0}, "strength must be at least 0"),
-        ({"informativeness": np.inf}, "informativeness must be finite"),
-    ],
-)
-def test_make_multilabel_pairwise_errors(arguments, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        make_multilabel_pairwise(**arguments)
