@@ -1,19 +1,11 @@
 """The feature template of benchmarks/chunking_features.py on two short sentences."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
-PATH = Path(__file__).parents[2] / "benchmarks" / "chunking_features.py"
 
-
-@pytest.fixture(scope="module")
-def template():
-    specification = importlib.util.spec_from_file_location("chunking_features", PATH)
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+@pytest.fixture
+def template(script):
+    return script("chunking_features")
 
 
 def test_attributes_outside_the_sentence_are_left_out(template):

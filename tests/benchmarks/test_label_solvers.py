@@ -1,27 +1,15 @@
 """Test that the benchmark of solvers for label sets gives all of them the same problem."""
 
-import csv
-import sys
-from pathlib import Path
-
 import pytest
-
-BENCHMARKS = str(Path(__file__).parents[2] / "benchmarks")
 
 
 @pytest.fixture
-def benchmark(monkeypatch):
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    import label_solvers
-
-    return label_solvers
+def benchmark(script):
+    return script("label_solvers")
 
 
-def test_both_solvers_bracket_one_optimum(benchmark, monkeypatch, tmp_path, capsys):
+def test_both_solvers_bracket_one_optimum(benchmark, run, monkeypatch, capsys):
     arguments = ["--data", "made-5", "--samples", "30", "--losses", "hamming-count", "--lams", "1"]
-    monkeypatch.setattr(
-        sys, "argv", ["label_solvers.py", *arguments, "--limit", "20", "--output", str(tmp_path)]
-    )
     fits = []
 
     def keep(*arguments, measure=benchmark.certificates):
@@ -29,15 +17,13 @@ def test_both_solvers_bracket_one_optimum(benchmark, monkeypatch, tmp_path, caps
         return fits[-1]
 
     monkeypatch.setattr(benchmark, "certificates", keep)
-    benchmark.main()
+    table = run(benchmark, *arguments, "--limit", "20")
     rows = [row for fit in fits for row in fit]
     assert max(row["dual"] for row in rows) <= min(row["primal"] for row in rows) * (1 + 1e-9)
     for fit in fits:
         seconds = benchmark.reach(fit, 0.01)
         assert all(row["gap"] > 0.01 for row in fit if row["seconds"] < seconds)
         assert benchmark.reach(fit, -1) is None
-    with open(tmp_path / "label_solvers.csv", newline="") as lines:
-        table = list(csv.DictReader(lines))
     assert [row["solver"] for row in table] == ["mp-bcfw", "gdmm"]
     for row in table:
         assert (row["rows"], row["labels"]) == ("30", "5")

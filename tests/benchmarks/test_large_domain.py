@@ -2,19 +2,16 @@
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
-BENCHMARKS = str(Path(__file__).parents[2] / "benchmarks")
 SMALL = ["--limit", "0.3", "--every", "1", "--methods", "gdmm", "mp-bcfw"]
 
 
 @pytest.fixture
-def run(monkeypatch, tmp_path):
+def run(script, monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    import large_domain
+    large_domain = script("large_domain")
 
     def run(name, *arguments):
         figure = tmp_path / "figure.png"

@@ -1,22 +1,15 @@
 """Test the comparison of rules in the benchmark of label sets."""
 
-import csv
-import sys
-from pathlib import Path
-
 import pytest
 from sklearn.datasets import make_multilabel_classification
 
 from sstruct._estimators.core import lam_from_scale
 from sstruct._input import losses
 
-ROOT = Path(__file__).parents[2]
-
 
 @pytest.fixture
-def benchmark(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    import multilabel
+def benchmark(script, monkeypatch):
+    multilabel = script("multilabel")
 
     def fetch(subset, return_X_y):
         return make_multilabel_classification(90, 12, n_classes=4, random_state=0)
@@ -32,13 +25,11 @@ def benchmark(monkeypatch):
 
 
 @pytest.mark.parametrize("test", [False, True])
-def test_rules(benchmark, monkeypatch, tmp_path, capsys, test):
+def test_rules(benchmark, run, capsys, test):
     rules = ["default", "asymmetric", "independent:0.3:0:3", "full:0.6:0.3333333333333333:2"]
-    given = ["--data", "yeast", "--rules", *rules, "--seeds", "0", "1", "--output", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", ["multilabel.py", *given, *(["--test"] if test else [])])
-    benchmark.main()
-    with open(tmp_path / "label_sets.csv", newline="") as lines:
-        rows = {(row["rule"], row["seed"]): row for row in csv.DictReader(lines)}
+    given = ["--data", "yeast", "--rules", *rules, "--seeds", "0", "1"]
+    table = run(benchmark, *given, *(["--test"] if test else []), table="label_sets")
+    rows = {(row["rule"], row["seed"]): row for row in table}
     assert len(rows) == 5 * 2
     assert {row["part"] for row in rows.values()} == {"test" if test else "3 folds"}
     assert {row["converged"] for row in rows.values()} == {"True"}
@@ -63,7 +54,7 @@ def test_printed_shortfalls(benchmark, capsys):
     assert "0.0     0.0   106.0   shortfall 0.6927" in printed  # log(2.06) - 0.03
 
 
-def test_tuned_rules_share_their_fits(benchmark, monkeypatch, tmp_path, capsys):
+def test_tuned_rules_share_their_fits(benchmark, run, monkeypatch, capsys):
     counts = []
 
     def fit_rows(*given, fit=benchmark.fit_rows):
@@ -73,12 +64,9 @@ def test_tuned_rules_share_their_fits(benchmark, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(benchmark, "fit_rows", fit_rows)
     monkeypatch.setattr(benchmark._held_out, "_fit_rows", fit_rows)
     rules = ["default", "default+f1_micro", "default+f1_macro", "asymmetric+f1_samples"]
-    given = ["--data", "yeast", "--rules", *rules, "--test", "--output", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", ["multilabel.py", *given])
-    benchmark.main()
+    table = run(benchmark, "--data", "yeast", "--rules", *rules, "--test", table="label_sets")
     assert len(counts) == 10
-    with open(tmp_path / "label_sets.csv", newline="") as lines:
-        rows = {row["rule"]: row for row in csv.DictReader(lines)}
+    rows = {row["rule"]: row for row in table}
     assert list(rows) == ["LinearSVC", *rules]
     assert float(rows["default+f1_micro"]["micro F1"]) >= float(rows["default"]["micro F1"])
     assert "yeast, default: micro F1" in capsys.readouterr().out

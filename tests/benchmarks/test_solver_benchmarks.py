@@ -1,7 +1,6 @@
 """Test helpers of the solver benchmarks: observed fits, and comparisons with unfinished runs."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,17 +10,10 @@ from sstruct._solvers.core.solver import Setup
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct.solvers import BCFW
 
-BENCHMARKS = str(Path(__file__).parents[2] / "benchmarks")
-
 
 @pytest.fixture
-def modules(monkeypatch):
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    import benchmark_problems
-    import observed_fit
-    import solver_family_claims
-
-    return benchmark_problems, observed_fit, solver_family_claims
+def modules(script):
+    return [*map(script, ("benchmark_problems", "observed_fit", "solver_family_claims"))]
 
 
 @pytest.mark.parametrize("multi_plane", [False, True])

@@ -1,8 +1,5 @@
 """The problems of the tracking benchmark: valid tracks, and gaps confirmed by enumeration."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -10,15 +7,10 @@ from sstruct import StructuredSVM
 from sstruct.extending import MILPOracle
 from tests.reference import brute_force, dual_qp
 
-ROOT = Path(__file__).parents[2]
-
 
 @pytest.fixture
-def tracking(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    import tracking
-
-    return tracking
+def tracking(script):
+    return script("tracking")
 
 
 def enumerated(i, x, y, weight):
@@ -76,9 +68,7 @@ def test_bounds_of_bundles_are_minima(tracking, rng):
         assert value <= 0.25 * other @ other + (rows @ other + offsets).max() + 1e-8
 
 
-def test_runs(tracking, tmp_path, monkeypatch, capsys):
+def test_runs(tracking, run, capsys):
     arguments = ["--graphs", "2", "--frames", "3", "--objects", "2", "--lam", "1", "--seeds", "1"]
-    monkeypatch.setattr(sys, "argv", ["tracking.py", *arguments, "--output", str(tmp_path)])
-    tracking.main()
+    assert run(tracking, *arguments)
     assert "sstruct" in capsys.readouterr().out
-    assert (tmp_path / "tracking.csv").exists()

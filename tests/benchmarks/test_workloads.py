@@ -1,23 +1,16 @@
 """Test the benchmark of workloads: its methods, its summary and the chart of the manual."""
 
 import importlib.util
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.benchmarks.conftest import ROOT
 
 
 @pytest.fixture
-def modules(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    import workload_data
-    import workload_summary
-    import workloads
-
-    return workloads, workload_data, workload_summary
+def modules(script):
+    return [*map(script, ("workloads", "workload_data", "workload_summary"))]
 
 
 def small_tasks(modules):
@@ -55,13 +48,9 @@ def test_methods_for_every_kind_of_workload(modules):
             assert (costs["gap"] != "") == (method == "default")
 
 
-def test_the_smallest_workload_from_the_command_line(modules, monkeypatch, tmp_path, capsys):
-    workloads, _, summary = modules
-    arguments = ["--workloads", "iris", "--seeds", "0", "1", "--path-cv", "--output", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", ["workloads.py", *arguments])
+def test_the_smallest_workload_from_the_command_line(modules, run, capsys):
     for _ in range(2):  # a second run replaces the rows of the first
-        workloads.main()
-    rows = summary.read(tmp_path / "workloads.csv")
+        rows = run(modules[0], "--workloads", "iris", "--seeds", "0", "1", "--path-cv")
     methods = ["default", "PathCV", "LogisticRegression", "LinearSVC"]
     assert [(row["seed"], row["method"]) for row in rows] == [(s, m) for s in "01" for m in methods]
     assert all(row["command"].startswith("python benchmarks/workloads.py") for row in rows)
