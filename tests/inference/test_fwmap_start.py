@@ -16,7 +16,7 @@ from sstruct._problems.map.map_arguments import project
 from sstruct.inference import MRF, graph_matching, map_mrf
 from sstruct.inference._model.map_result import energy_ceiling
 from sstruct.inference._model.tree_cover import tree_cover
-from tests.inference.test_map_mrf import ANY_MODEL, check, grid
+from tests.inference.test_map_mrf import ANY_MODEL, grid
 from tests.reference import mrf as reference
 
 
@@ -66,16 +66,6 @@ def test_multipliers_of_models_that_forbid_are_finite(new_rng):
         assert np.isfinite(multipliers).all()
         assert problem.bound(multipliers) <= reference.minimum(plain) + 1e-9
     assert n_checked >= 5
-
-
-@pytest.mark.parametrize("schedule", ["work", "clock"])
-@settings(max_examples=60)
-@given(**ANY_MODEL)
-def test_any_model_from_zero(schedule, n_nodes, density, kind, n_factors, seed, new_rng):
-    plain = reference.random_model(new_rng(seed), n_nodes, density, kind, n_factors=n_factors)
-    model = MRF(*plain.arguments())
-    result = map_mrf(model, "fwmap", max_iter=200, start="zero", schedule=schedule)
-    check(result, plain, reference.minimum(plain))
 
 
 def test_bounds_from_zero_and_from_messages_are_equal_in_the_end(new_rng):

@@ -57,13 +57,24 @@ def check(result, plain, least):
         assert least == np.inf
 
 
-@pytest.mark.parametrize("method", ["trws", "bp", "icm", "auto"])
+@pytest.mark.parametrize(
+    "method, options",
+    [
+        *((method, {"max_iter": 60}) for method in ("trws", "bp", "icm", "auto")),
+        ("fwmap", {"max_iter": 300}),
+        *(
+            ("fwmap", {"max_iter": 200, "start": "zero", "schedule": schedule})
+            for schedule in ("work", "clock")
+        ),
+    ],
+    ids=str,
+)
 @settings(max_examples=100)
 @given(**ANY_MODEL)
-def test_any_model_by_any_method(method, n_nodes, density, kind, n_factors, seed, new_rng):
+def test_any_model_by_any_method(method, options, n_nodes, density, kind, n_factors, seed, new_rng):
     plain = reference.random_model(new_rng(seed), n_nodes, density, kind, n_factors=n_factors)
     least = reference.minimum(plain)
-    result = map_mrf(MRF(*plain.arguments()), method, max_iter=60)
+    result = map_mrf(MRF(*plain.arguments()), method, **options)
     check(result, plain, least)
     if method == "icm":
         assert result.lower_bound == -np.inf
