@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sstruct.inference import alpha_expansion, graph_cut
-from tests.reference.energies import edge_tables, energies, energy, minimum
+from tests.reference.energies import edge_tables, energies, energy, forbid, minimum
 
 SIZES = [(1, 3, 0), (2, 1, 1), (2, 4, 1), (4, 2, 5), (5, 3, 6), (6, 3, 12), (4, 5, 6), (8, 2, 14)]
 
@@ -61,23 +61,29 @@ def best_move(labels, alpha, node, edges, tables):
     return values.min()
 
 
-problems = given(
-    size=st.sampled_from(SIZES),
-    kind=st.sampled_from(["potts", "metric", "any"]),
-    whole=st.booleans(),
-    key=st.integers(0, 2**32 - 1),
-)
+def allowed_labels(rng, node):
+    """Return a random labeling without infinite costs of nodes."""
+    return np.where(np.isfinite(node), rng.random(node.shape), np.inf).argmin(axis=1)
 
 
-@settings(max_examples=300)
-@problems
-@example(size=(1, 3, 0), kind="any", whole=True, key=0)
-@example(size=(6, 3, 12), kind="any", whole=True, key=0)
-def test_the_result_is_never_worse_than_the_start(new_rng, size, kind, whole, key):
+PROBLEMS = {
+    "size": st.sampled_from(SIZES),
+    "kind": st.sampled_from(["potts", "metric", "any"]),
+    "whole": st.booleans(),
+    "key": st.integers(0, 2**32 - 1),
+}
+
+
+@settings(max_examples=600)
+@given(share=st.sampled_from([0.0, 0.0, 0.3, 0.7, 1.0]), **PROBLEMS)
+@example(size=(1, 3, 0), kind="any", whole=True, share=0.0, key=0)
+@example(size=(6, 3, 12), kind="any", whole=True, share=0.0, key=0)
+def test_the_result_is_never_worse_than_the_start(new_rng, size, kind, whole, share, key):
     rng = new_rng(key)
     node, edges, edge, distance = random_problem(rng, size, kind, whole)
+    node = forbid(rng, node, share)
     tables = edge_tables(edge, len(edges), size[1], distance)
-    start = rng.integers(0, size[1], size[0])
+    start = allowed_labels(rng, node)
     labels, value = alpha_expansion(
         node, edges, edge, distance, labels=start, random_state=int(rng.integers(99))
     )
@@ -85,6 +91,8 @@ def test_the_result_is_never_worse_than_the_start(new_rng, size, kind, whole, ke
     assert value == pytest.approx(energy(labels, node, edges, tables), abs=1e-11)
     assert value <= energy(start, node, edges, tables) + 1e-11
     assert value >= minimum(node, edges, tables)[0] - 1e-11
+    _, value = alpha_expansion(node, edges, edge, distance, random_state=0)
+    assert minimum(node, edges, tables)[0] - 1e-11 <= value < np.inf
 
 
 @settings(max_examples=300)
@@ -112,7 +120,7 @@ def test_no_move_improves_and_the_bound_holds(new_rng, size, kind, whole, key):
 
 
 @settings(max_examples=200)
-@problems
+@given(**PROBLEMS)
 def test_more_starts_do_not_increase_the_cost(new_rng, size, kind, whole, key):
     node, edges, edge, distance = random_problem(new_rng(key), size, kind, whole)
     tables = edge_tables(edge, len(edges), size[1], distance)
@@ -130,13 +138,15 @@ def test_more_starts_do_not_increase_the_cost(new_rng, size, kind, whole, key):
 @given(
     n_nodes=st.integers(1, 8),
     kind=st.sampled_from(["potts", "metric"]),
+    share=st.sampled_from([0.0, 0.0, 0.3, 0.7]),
     key=st.integers(0, 2**32 - 1),
 )
-def test_two_labels_are_a_cut(new_rng, n_nodes, kind, key):
+def test_two_labels_are_a_cut(new_rng, n_nodes, kind, share, key):
     rng = new_rng(key)
     node, edges, edge, distance = random_problem(rng, (n_nodes, 2, 3 * n_nodes), kind, False)
+    node = forbid(rng, node, share)
     tables = edge_tables(edge, len(edges), 2, distance)
-    start = rng.integers(0, 2, n_nodes)
+    start = allowed_labels(rng, node)
     labels, value = alpha_expansion(node, edges, edge, distance, labels=start)
     cut, least = graph_cut(node, edges, tables)
     np.testing.assert_array_equal(labels, cut)

@@ -6,16 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct.inference import alpha_expansion, graph_cut, maxflow
-from tests.oracles.test_alpha_expansion import SIZES, random_problem
 from tests.oracles.test_graph_cut import ENERGIES, random_energy
-from tests.reference.energies import energies, energy, minimum
-
-
-def forbid(rng, node, share):
-    """Forbid some labels, but not all labels of a node."""
-    forbidden = rng.random(node.shape) < share
-    forbidden[np.arange(len(node)), rng.integers(0, node.shape[1], len(node))] = False
-    return np.where(forbidden, np.inf, node)
+from tests.reference.energies import energies, energy, forbid, minimum
 
 
 @settings(max_examples=200)
@@ -49,32 +41,6 @@ def test_roof_duality_keeps_its_promise(n_nodes, density, ties, seed, new_rng):
     assert bound <= values.min() + 1e-9 * (1 + abs(values.min()))
     known = labels >= 0
     assert (minima[:, known] == labels[known]).all()
-
-
-@settings(max_examples=200)
-@given(
-    size=st.sampled_from(SIZES),
-    kind=st.sampled_from(["potts", "metric", "any"]),
-    whole=st.booleans(),
-    share=st.sampled_from([0.3, 0.7, 1.0]),
-    key=st.integers(0, 2**32 - 1),
-)
-def test_moves_never_take_a_forbidden_label(size, kind, whole, share, key, new_rng):
-    rng = new_rng(key)
-    node, edges, weights, distance = random_problem(rng, size, kind, whole)
-    node = forbid(rng, node, share)
-    labels, value = alpha_expansion(node, edges, weights, distance, random_state=0)
-    K = node.shape[1]
-    tables = weights[:, None, None] * (1 - np.eye(K) if distance is None else distance)
-    least = minimum(node, edges, tables)[0]
-    assert value == pytest.approx(energy(labels, node, edges, tables), abs=1e-9)
-    assert least - 1e-9 <= value < np.inf
-    if K <= 2 and kind != "any":
-        assert value == pytest.approx(least, abs=1e-9)
-    # The cost does not exceed that of the start, whose labels must be allowed.
-    start = np.where(np.isfinite(node), rng.random(node.shape), np.inf).argmin(axis=1)
-    _, value = alpha_expansion(node, edges, weights, distance, labels=start, random_state=0)
-    assert value <= energy(start, node, edges, tables) + 1e-9
 
 
 def test_a_hub_does_not_take_a_forbidden_label():

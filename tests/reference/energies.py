@@ -9,6 +9,13 @@ from itertools import product
 import numpy as np
 
 
+def forbid(rng, node, share):
+    """Forbid some labels, but not all labels of a node."""
+    forbidden = rng.random(node.shape) < share
+    forbidden[np.arange(len(node)), rng.integers(0, node.shape[1], len(node))] = False
+    return np.where(forbidden, np.inf, node)
+
+
 def edge_tables(edge_costs, n_edges, n_labels, distance=None):
     """Return the costs of edges as tables (E, K, K).
 
