@@ -606,6 +606,8 @@ EXAMPLES = {
             {"pairwise_scale": "auto", "lam": "auto"},
             {"class_scores": slice(0, 2), "pairwise_scale": "auto"},
             {"class_scores": ("fixed", [1, 0]), "window_size": 2},
+            {"transitions": [[0, 1], [1, 0]], "pairwise_scale": 3.0},
+            {"prior": np.linspace(-1, 1, 14), "lam": 1.0},
         ),
     ),
     "chain with edge features": Example(
@@ -714,6 +716,7 @@ EXAMPLES = {
             "ignore_label": (-1, None, 0),
         },
         refitted={"fit_intercept": False},
+        more=({"constraints": [constraints.at_most(2, [1], nodes=0)]},),
     ),
     "candidates": Example(sstruct.TreeSSVM, candidates, _tree, **_tree_options),
     "matchings": Example(
@@ -793,6 +796,7 @@ EXAMPLES = {
         more=(
             {"rescaling": "slack", "search": "angular"},
             {"rescaling": "slack", "edges": "tree", "loss": "balanced"},
+            {"constraints": [constraints.at_least(1, range(3))]},
         ),
     ),
     "rows": Example(

@@ -141,7 +141,8 @@ def test_general_tests_pass(example, tmp_path, rng):
     test_fits.test_warm_starts(example, {}, "dual")
     test_fits.test_warm_starts(example, {"lam": "auto"}, "primal")
     test_fits.test_early_stopping_keeps_the_best_weights(example, rng)
-    test_fits.test_paths(example)
+    test_fits.test_paths(example, {})
+    test_fits.test_searches_along_paths(example)
     test_fits.test_searches(example)
     test_fits.test_same_bits_for_every_n_jobs(example, {}, None)
     with pytest.MonkeyPatch.context() as patch:

@@ -106,18 +106,51 @@ def test_fits_are_resumed_from_any_pass(example, parameters, tmp_path, monkeypat
     check_resuming(model, *example.samples(12), tmp_path / "fit.npz", monkeypatch, least=1)
 
 
-@examples
-def test_paths(example):
+def is_supported_by_paths(parameters):
+    return not any(word in str(parameters) for word in ("couple_windows", "fixed", "prior"))
+
+
+@pytest.mark.parametrize(
+    "example, parameters", [v for v in VARIANTS if is_supported_by_paths(v.values[1])]
+)
+def test_paths(example, parameters):
     X, y = example.samples(12)
-    model = example.unfitted(lam="auto", max_iter=5000)
-    path = ssvm_path(model, X, y, eps=0.5, lam_min=0.1)
-    last = path.estimator(path.lams_[-1])
-    assert len(last.predict(X)) == 12
-    if path.certified_:
-        tight = clone(model).set_params(lam=last.lam_, tol=1e-6).fit(X, y)
-        assert last.objective_ - tight.dual_objective_ <= 0.5
-    search = PathCV(model, lams=[1.0, 0.1], cv=3).fit(X, y)
+    model = example.unfitted(**{"max_iter": 5000} | parameters)
+    path = ssvm_path(model.set_params(lam="auto"), X, y, eps=0.05, lam_min=0.1)
+    for lam in np.geomspace(path.lams_[0], max(path.lam_end_, 0.1), 3):
+        found, gap = path.estimator(lam), path.gap(lam)
+        np.testing.assert_array_equal(found.w_, path.w(lam))
+        assert len(found.predict(X)) == 12
+        if path.certified_:
+            tight = clone(model).set_params(lam=lam, tol=1e-6).fit(X, y)
+            assert tight.dual_objective_ <= found.objective_ * (1 + 1e-12)
+            assert found.objective_ <= tight.objective_ * (1 + 1e-12) + gap
+            # The objective is strongly convex.
+            distance = np.sqrt(2 * gap / lam) + np.sqrt(2 * tight.dual_gap_ / lam)
+            scale = max(getattr(found, "pairwise_scale_", 1), 1)
+            assert np.linalg.norm(found.w_ - tight.w_) <= scale * distance + 1e-9
+
+
+@examples
+def test_searches_along_paths(example):
+    search = PathCV(example.unfitted(max_iter=5000), lams=[1.0, 0.1], cv=3)
+    search.fit(*example.samples(12))
     assert search.best_estimator_.lam_ == search.best_lam_
+
+
+@pytest.mark.parametrize("solver", ["bcfw", "fw", "ssg", "cutting-plane"])
+@pytest.mark.parametrize(
+    "example, parameters", [v for v in VARIANTS if not {"solver", "window_size"} & {*v.values[1]}]
+)
+def test_every_solver_approaches_the_optimum(example, parameters, solver):
+    X, y = example.samples()
+    best = example.unfitted(**{"max_iter": 5000, "tol": 1e-4} | parameters).fit(X, y)
+    found = clone(best).set_params(solver=solver, tol=1e-2, max_iter=500).fit(X, y)
+    if "approximate" not in best.inference_:
+        assert best.dual_objective_ <= found.objective_ * (1 + 1e-9)
+        assert not found.dual_objective_ > best.objective_ * (1 + 1e-9)
+    if best.inference_.endswith("(exact)"):
+        assert found.objective_ <= 1.15 * best.objective_
 
 
 @pytest.mark.parametrize("name", ["graph", "featured graph", "maps"])

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,20 +11,14 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from sstruct import (
-    ChainSSVM,
-    GraphCRFSSVM,
-    GridCRFSSVM,
-    MulticlassSSVM,
-    MultilabelSSVM,
-    StructuredSVM,
-    TreeSSVM,
-)
+from sstruct import ChainSSVM, MulticlassSSVM, MultilabelSSVM, StructuredSVM
 from sstruct.datasets import make_sequences
 from sstruct.solvers import SOLVER_OF_NAME
-from tests.estimators.custom.choices import ChoiceByScores, make_choices
-from tests.estimators.state.test_fitted_state import Sign, changed, put
+from tests.estimators.custom.choices import Choice, ChoiceByScores, make_choices
+from tests.estimators.state.test_fitted_state import changed, put
+from tests.registry import TRAINED, chains
 
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SOLVERS = {"perceptron": {}, "pa": {}, "ssg": {"lam": 0.05}}
 N, PARTS = 40, 10
 
@@ -33,92 +28,31 @@ def sequences(rng):
     return ChainSSVM(pairwise_scale=1), X, y, range(4)
 
 
-def sparse_sequences(rng):
-    X, y = make_sequences(n_samples=N, random_state=0)
-    X = [sparse.csr_matrix(x * (np.abs(x) > 1)) for x in X]
-    y = [[("a", "b", "c", "d")[k] if k != 3 else (3,) for k in labels] for labels in y]
-    return (
-        ChainSSVM(pairwise_scale=1, ignore_label=None, transitions=False),
-        X,
-        y,
-        ["a", "b", "c", (3,)],
-    )
+def sparse_chains(rng, n):
+    X, y = chains(rng, n)
+    return [sparse.csr_matrix(x) for x in X], y
 
 
-def graph_data(rng, n_edge_features=0):
-    X, y = [], []
-    for _ in range(N):
-        V = int(rng.integers(2, 6))
-        labels = rng.integers(0, 3, V)
-        edges = np.array([[v, v + 1] for v in range(V - 1)] + [[0, V - 1]] * (V > 2))
-        features = np.eye(3)[labels] + 0.8 * rng.standard_normal((V, 3))
-        more = () if n_edge_features == 0 else (rng.random((len(edges), n_edge_features)),)
-        X.append((features, edges, *more))
-        y.append(labels)
-    return X, y
+CASES = TRAINED | {"sparse chain": replace(TRAINED["chain"], make=sparse_chains)}
+# The first batch determines the symbols, the labels of arcs, and the pairs of types.
+OF_FIRST = ("alignments", "featured alignments", "labeled arcs", "typed graph")
+CASES = {name: case for name, case in CASES.items() if name not in OF_FIRST}
+# The first batch determines these, too.
+FIXED = {"pairwise_scale": 1, "duration_bins": None}
 
 
-def potts(rng):
-    return GraphCRFSSVM(random_state=0), *graph_data(rng), range(3)
+def made(name, **parameters):
+    """Return an estimator of the registry, X, y and its classes or None."""
+    X, y = CASES[name].samples(N)
+    model = CASES[name].unfitted(lam="auto", **parameters)
+    model.set_params(**{key: FIXED[key] for key in FIXED.keys() & model.get_params().keys()})
+    has_classes = "classes" in model.get_params() and not isinstance(model, MultilabelSSVM)
+    return model, X, y, clone(model).fit(X, y).classes_ if has_classes else None
 
 
-def directed(rng):
-    model = GraphCRFSSVM(pairwise="directed", bounds="submodular", random_state=0)
-    return model, *graph_data(rng, 2), range(3)
-
-
-def fixed(rng):
-    return GraphCRFSSVM(pairwise=0.5, random_state=0), *graph_data(rng), range(3)
-
-
-def images(rng):
-    y = rng.integers(0, 2, (N, 3, 4))
-    X = np.eye(2)[y] + 0.8 * rng.standard_normal((N, 3, 4, 2))
-    return GridCRFSSVM(random_state=0), X, y, range(2)
-
-
-def trees(rng):
-    X, y = [], []
-    for _ in range(N):
-        at = rng.integers(0, 5, 2)
-        features = [rng.standard_normal((5, 2)) for _ in range(2)]
-        for part, state in zip(features, at, strict=True):
-            part[state] += 1.5
-        X.append({"features": features, "positions": [rng.standard_normal((5, 2)) for _ in "ab"]})
-        y.append(at)
-    return TreeSSVM(parents=[-1, 0]), X, np.array(y), None
-
-
-def label_sets(rng):
-    y = rng.integers(0, 2, (N, 4))
-    return MultilabelSSVM(), y + 0.8 * rng.standard_normal((N, 4)), y, None
-
-
-def one_label(rng):
-    y = rng.integers(0, 3, N)
-    return MultilabelSSVM(), np.eye(3)[y] + 0.8 * rng.standard_normal((N, 3)), y, range(3)
-
-
-def rows(rng):
-    y = rng.integers(0, 3, N)
-    return MulticlassSSVM(), np.eye(3)[y] + 0.8 * rng.standard_normal((N, 3)), y, range(3)
-
-
-def own_structure(rng):
-    X = 2 * rng.standard_normal((N, 3))
-    y = np.sign(X @ [1.0, -2.0, 0.5] + 0.5 * rng.standard_normal(N)).astype(int).tolist()
-    return StructuredSVM(Sign()), X, y, None
-
-
-CASES = [
-    sequences, sparse_sequences, potts, directed, fixed, images, trees, label_sets, one_label, rows,
-    own_structure,
-]  # fmt: skip
-
-
-@pytest.fixture(params=CASES, ids=lambda case: case.__name__)
-def case(request, rng):
-    return request.param(rng)
+@pytest.fixture(params=CASES)
+def case(request):
+    return made(request.param)
 
 
 def parts(X, y, n_parts=PARTS):
@@ -213,8 +147,8 @@ def test_solvers_with_a_certificate_have_no_partial_fit(rng):
 
 
 def test_the_first_call_requires_classes(rng):
-    for made in (sequences, potts, images, rows, one_label):
-        model, X, y, classes = made(rng)
+    one_label = MultilabelSSVM(), rng.standard_normal((N, 3)), np.arange(N) % 3, range(3)
+    for model, X, y, classes in (*map(made, ("chain", "graph", "grid", "rows")), one_label):
         model.set_params(solver="perceptron")
         with pytest.raises(ValueError, match="classes must be passed on the first call"):
             model.partial_fit(X, y)
@@ -243,8 +177,8 @@ def test_changed_classes_raise(rng):
     with pytest.raises(ValueError, match="differs from the parameter classes of the estimator"):
         clone(model).set_params(classes=range(4)).partial_fit(X, y, classes=range(3))
     assert (before[0] != model.w_).any()
-    for made in (trees, own_structure):
-        other, X, y, _ = made(rng)
+    for name in ("candidates", "choices"):
+        other, X, y, _ = made(name)
         with pytest.raises(ValueError, match="does not support classes"):
             other.set_params(solver="perceptron").partial_fit(X, y, classes=[0, 1])
 
@@ -263,6 +197,17 @@ def test_steps_beyond_float64_raise(rng, bounded, weight):
     np.testing.assert_array_equal(model.w_, w)
 
 
+def narrower(value):
+    """Return samples whose tables of numbers have one column less."""
+    if isinstance(value, np.ndarray) and value.dtype == float and value.ndim > 1:
+        return value[..., :-1]
+    if sparse.issparse(value):
+        return value[:, :-1]
+    if isinstance(value, dict):
+        return {key: narrower(item) for key, item in value.items()}
+    return type(value)(map(narrower, value)) if isinstance(value, list | tuple) else value
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_invalid_batch_does_not_change_the_model(case, solver):
     made, X, y, classes = case
@@ -270,19 +215,7 @@ def test_invalid_batch_does_not_change_the_model(case, solver):
     model = learned(model, X[:20], y[:20], classes, 2)
     w, steps = model.w_, model._steps
     rejected = [((X[:5], y[:4]), {}), ((X[:5], y[:5]), {"sample_weight": [1.0, -1, 1, 1, 1]})]
-    if isinstance(made, StructuredSVM):
-        wider = [np.ones(4)] * 5
-    elif isinstance(X[0], tuple):
-        wider = [(np.ones((len(x), 4)), *more) for x, *more in X[:5]]
-    elif isinstance(X[0], dict):
-        wider = [x | {"features": [np.ones((5, 3))] * 2} for x in X[:5]]
-    elif sparse.issparse(X[0]):
-        wider = [sparse.csr_matrix(x.toarray()[:, :-1]) for x in X[:5]]
-    elif isinstance(X, list):
-        wider = [x[:, :-1] for x in X[:5]]
-    else:
-        wider = X[:5][..., :-1]
-    rejected.append(((wider, y[:5]), {}))
+    rejected.append(((narrower(X[:5]), y[:5]), {}))
     for given, more in rejected:
         with pytest.raises(ValueError) as error:
             model.partial_fit(*given, **more)
@@ -329,22 +262,22 @@ def test_error_if_parameters_changed(rng):
 
 
 def test_error_if_the_model_changed(rng):
-    model, X, y, classes = fixed(rng)
-    model.set_params(solver="pa").partial_fit(X, y, classes=classes)
+    model, X, y, classes = made("graph", pairwise=0.5, solver="pa")
+    model.partial_fit(X, y, classes=classes)
     with pytest.raises(ValueError, match=r"model differs .* strength is 2\.0, was 0\.5"):
         model.set_params(pairwise=2.0).partial_fit(X, y)
-    model, X, y, _ = label_sets(rng)
-    model.set_params(solver="pa", edges=None).partial_fit(X, y)
-    with pytest.raises(ValueError, match="partial_fit: K is None, was 4"):
-        model.partial_fit(X, rng.permutation(np.arange(N) % 4))
-    model, X, y, _ = trees(rng)
-    model.set_params(solver="pa").partial_fit(X, y)
+    model, X, y, _ = made("label sets", solver="pa", edges=None)
+    model.partial_fit(X, y)
+    with pytest.raises(ValueError, match="partial_fit: K is None, was 3"):
+        model.partial_fit(X, rng.permutation(np.arange(N) % 3))
+    model, X, y, _ = made("candidates", solver="pa")
+    model.partial_fit(X, y)
     with pytest.raises(ValueError, match=r"parents_ is .*, but earlier calls"):
-        model.set_params(parents=[1, -1]).partial_fit(X, y)
-    model, X, y, _ = own_structure(rng)
-    model.set_params(solver="pa").partial_fit(X, y)
-    with pytest.raises(ValueError, match="the data require 4 weights, but the model has 3"):
-        model.partial_fit(np.ones((5, 4)), y[:5])
+        model.set_params(parents=[1, -1, 1]).partial_fit(X, y)
+    model, X, y, _ = made("choices", solver="pa")
+    model.partial_fit(X, y)
+    with pytest.raises(ValueError, match="the data require 3 weights, but the model has 4"):
+        model.partial_fit([x[:, :3] for x in X], y)
 
 
 def test_callbacks_are_called_for_each_batch(rng):
@@ -356,23 +289,24 @@ def test_callbacks_are_called_for_each_batch(rng):
 
 
 def test_attractive_neighbors_stay_attractive(rng):
-    for made in (potts, directed):
-        model, X, y, classes = made(rng)
+    directed = {"pairwise": "directed", "bounds": "submodular"}
+    for name, parameters in (("graph", {}), ("featured graph", directed)):
+        model, X, y, classes = made(name, **parameters)
         for solver in SOLVERS:
             twin = clone(model).set_params(solver=solver, **SOLVERS[solver])
             learned(twin, X, y, classes)
             edge = twin.edge_coef_
-            if made is potts:
+            if name == "graph":
                 assert (edge <= 0).all()
             else:
-                off = ~np.eye(3, dtype=bool)
+                off = ~np.eye(2, dtype=bool)
                 assert (edge[:, off] <= 0).all()
                 assert (edge[:, ~off] >= 0).all()
 
 
 @pytest.mark.parametrize("edges, repeats", [("tree", 1), ("auto", 1), ("auto", 8)])
 def test_the_tree_of_labels_is_that_of_the_first_batch(edges, repeats, rng):
-    _, X, y, _ = label_sets(rng)
+    _, X, y, _ = made("label sets")
     y = np.tile(y, repeats) ^ (rng.random((len(y), repeats * y.shape[1])) < 0.2)
     model = MultilabelSSVM(edges=edges, solver="pa").partial_fit(X[:20], y[:20])
     found = model.edges_
@@ -382,13 +316,13 @@ def test_the_tree_of_labels_is_that_of_the_first_batch(edges, repeats, rng):
 
 
 def test_names_of_features(rng):
-    _, X, y, classes = rows(rng)
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    _, X, y, classes = made("rows")
+    frame = pd.DataFrame(X, columns=["a", "b"])
     model = MulticlassSSVM(solver="pa").partial_fit(frame[:20], y[:20], classes=classes)
-    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert model.feature_names_in_.tolist() == ["a", "b"]
     with pytest.raises(ValueError, match="feature names should match"):
         model.partial_fit(frame.rename(columns={"a": "x"}), y)
-    assert model.partial_fit(frame[20:], y[20:]).feature_names_in_.tolist() == ["a", "b", "c"]
+    assert model.partial_fit(frame[20:], y[20:]).feature_names_in_.tolist() == ["a", "b"]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -426,7 +360,7 @@ def test_states_with_nan(rng):
 
 @pytest.mark.parametrize("solver", ["perceptron", "ssg"])
 def test_a_failing_oracle_keeps_the_steps_before(rng, solver):
-    class Fails(Sign):
+    class Fails(Choice):
         left = 25
 
         def argmax(self, *given, **named):
@@ -435,12 +369,12 @@ def test_a_failing_oracle_keeps_the_steps_before(rng, solver):
                 raise RuntimeError("no answer")
             return super().argmax(*given, **named)
 
-    _, X, y, _ = own_structure(rng)
+    X, y = make_choices(rng, N)
     lam = 0.1 if solver == "ssg" else "auto"
     model = StructuredSVM(Fails(), solver=solver, lam=lam)
     with pytest.raises(RuntimeError, match="no answer"):
         model.partial_fit(X, y)
-    whole = StructuredSVM(Sign(), solver=solver, lam=lam).partial_fit(X[:25], y[:25])
+    whole = StructuredSVM(Choice(), solver=solver, lam=lam).partial_fit(X[:25], y[:25])
     assert model.status_ == "INTERRUPTED"
     np.testing.assert_array_equal(model.w_, whole.w_)
     assert_same_state(model, whole)
