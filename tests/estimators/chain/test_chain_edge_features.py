@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sstruct import ChainSSVM, GraphCRFSSVM, PathCV, RegularizationPath, Sequences, ssvm_path
+from sstruct import ChainSSVM, GraphCRFSSVM, Sequences
 from sstruct._estimators.core.preparation import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct._input.labels import object_array
@@ -76,14 +76,6 @@ def test_unknown_labels_and_weights(chains, rng, lam, loss):
     of_nodes = [rng.choice([0.5, 1.0, 2.0], len(labels)) for labels in y]
     model = fit(X, y, of_nodes, lam=lam, loss=loss, ignore_label=-1, classes=[0, 1, 2])
     check_optimum(model, terms(X, y, reference, loss, node_weights=of_nodes))
-
-
-@pytest.mark.parametrize("solver", ["bcfw", "mp-bcfw", "fw", "ssg", "cutting-plane"])
-def test_every_solver(chains, solver):
-    X, y = chains
-    best = fit(X, y)
-    model = fit(X, y, solver=solver, tol=1e-2)
-    assert best.objective_ * (1 - 1e-7) <= model.objective_ <= best.objective_ * 1.01
 
 
 @pytest.mark.filterwarnings("ignore:.*no labeling was found")
@@ -364,24 +356,6 @@ def test_warm_starts_need_the_same_edge_features(chains):
     for given_ in (other, [x for x, _ in X], [(x, f[:, :1]) for x, f in X]):
         with pytest.raises(ValueError, match="warm_start continues from the last fit"):
             model.fit(given_, y)
-
-
-def test_paths(chains, tmp_path):
-    X, y = [part * 2 for part in chains]
-    path = ssvm_path(ChainSSVM(pairwise_scale=1, random_state=0), X, y, eps=0.02, lam_min=0.05)
-    path.save(tmp_path / "path.npz")
-    reference = terms(X, y, brute_force.Model(3))
-    for one in (path, RegularizationPath.load(tmp_path / "path.npz")):
-        for lam in (0.05, 0.3):
-            model = one.estimator(lam)
-            excess = brute_force.primal(model.w_, lam, reference) - fit(X, y, lam=lam).objective_
-            assert excess <= one.gap(lam)
-            assert model.edge_feature_coef_.shape == (2, 3, 3)
-            assert len(model.predict(Sequences.from_list(X))) == len(X)
-    search = PathCV(ChainSSVM(pairwise_scale=1, random_state=0), cv=2).fit(
-        Sequences.from_list(X), y
-    )
-    assert search.best_estimator_.n_edge_features_in_ == 2
 
 
 def test_a_number_in_place_of_no_edge_features():

@@ -313,6 +313,7 @@ def test_average_selects_the_averaged_iterates(rng, average, kept):
         ({"bounds": np.repeat([[-9.0], [9.0]], 363_000, axis=1)}, "mp-bcfw"),
         ({"rescaling": "slack"}, "mp-bcfw"),
         ({"transitions": False}, "mp-bcfw"),
+        ({"transitions": np.zeros((600, 600), dtype=int)}, "mp-bcfw"),
         ({"transition_mask": np.ones((600, 600), dtype=bool)}, "mp-bcfw"),
     ],
 )

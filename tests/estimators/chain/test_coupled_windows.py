@@ -104,7 +104,8 @@ def chains(rng, window_size=2, X=None, y=None, sample_weight=None, edges=None, m
     options = {"lam": LAM, "tol": 1e-6, "max_iter": 20_000, "random_state": 0} | more
     estimator = ChainSSVM(
         pairwise_scale=1, window_size=window_size, transition_mask=model.edge_mask,
-        boundaries=model.boundaries, fit_intercept=model.bias, classes=range(K), **options,
+        boundaries=model.boundaries, fit_intercept=model.bias, classes=range(K),
+        transitions=True if model.groups is None else model.groups, **options,
     )  # fmt: skip
     objective = {"loss": more.get("loss", "hamming-count"), "edge_features": edges}
     windows, whole = (
@@ -138,6 +139,7 @@ CHAINS = {
     "costs": {"loss": [[0, 1, 2], [1, 0, 1], [3, 1, 0]]},
     "weights": {"sample_weight": [0.5, 3.0, 1.0]},
     "no bias and boundaries": {"model": brute_force.Model(K, bias=False, boundaries=False)},
+    "tied": {"model": brute_force.Model(K, groups=np.array([[0, 1, 1], [2, 0, -1], [1, 2, 0]]))},
     "gaps": {"solver": MPBCFW(cache=True, sampling="gap", step="corrective")},
     "bcfw": {"solver": "bcfw"},
     "bounds": {"bounds": np.outer([-0.4, 0.3], np.ones(27))},

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
-from sstruct import ChainSSVM, LatentSSVM, PathCV, StructuredSVM, ssvm_path
+from sstruct import ChainSSVM, LatentSSVM, StructuredSVM
 from sstruct.masks import bio_kinds, bio_transitions, bioes_transitions
 from sstruct.solvers import BCFW, MPBCFW
+from tests.estimators.state.test_states import from_pickle, from_skops
 from tests.problems.test_contract import some_groups
 from tests.reference import brute_force
 from tests.reference.dual_qp import check_optimum
@@ -186,43 +186,6 @@ def test_a_function_is_evaluated_for_the_classes_of_the_data(tiny_chains):
     np.testing.assert_allclose(model.w_, plain.w_, rtol=0, atol=1e-5)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"solver": "fw"},
-        {"solver": "ssg"},
-        {"solver": "cutting-plane"},
-        {"solver": MPBCFW(step="away")},
-        {"solver": BCFW(sampling="gap")},
-        {"pairwise_scale": 3.0},
-        {"loss": "balanced", "class_weight": {0: 2.0}},
-        {"window_size": 2, "solver": MPBCFW(couple_windows=True)},
-    ],
-    ids=str,
-)
-def test_solvers_and_scales(tiny_chains, options):
-    X, y = tiny_chains
-    model = fit(X, y, transitions=GROUPS, **{"tol": 1e-2, "max_iter": 2000} | options)
-    terms = brute_force.blocks(
-        X, y, brute_force.Model(3, groups=GROUPS), options.get("loss", "hamming-count"),
-        class_weight=options.get("class_weight"),
-    )  # fmt: skip
-    w, scale = model.w_, np.ones(len(model.w_))
-    scale[9:] = 1 / options.get("pairwise_scale", 1) ** 2
-    primal = 0.05 * (scale * w) @ w + sum(b.weight * brute_force.hinge(w, b) for b in terms)
-    if "window_size" in options:
-        assert model.whole_objective_ == pytest.approx(primal, rel=1e-9)
-    else:
-        assert model.objective_ == pytest.approx(primal, rel=1e-9)
-    free = {k: v for k, v in options.items() if k not in ("solver", "window_size")}
-    best = fit(X, y, transitions=GROUPS, **free)
-    assert best.dual_objective_ <= primal * (1 + 1e-9)
-    if "window_size" not in options:
-        assert model.objective_ <= best.objective_ * 1.01
-        assert not model.dual_objective_ > best.objective_
-
-
 def test_a_scale_of_pairwise_features_is_that_of_node_features(tiny_chains):
     X, y = tiny_chains
     one = fit(X, y, transitions=GROUPS, pairwise_scale=2.0, lam=0.4)
@@ -248,15 +211,10 @@ def test_slack_rescaling(tiny_chains, search):
         assert model.objective_ == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("solver", ["perceptron", "pa", "ssg"])
-def test_partial_fit_on_parts_equals_one_call(tiny_chains, solver):
+def test_partial_fit_requires_the_same_groups(tiny_chains):
     X, y = tiny_chains
-    lam = {"lam": 0.1} if solver == "ssg" else {}
-    model = ChainSSVM(solver=solver, transitions=by_label, pairwise_scale=1, **lam)
-    whole = clone(model).partial_fit(X, y, classes=[0, 1, 2])
-    for part in (slice(0, 5), slice(5, 9), slice(9, None)):
-        model.partial_fit(X[part], y[part], classes=[0, 1, 2])
-    np.testing.assert_array_equal(model.w_, whole.w_)
+    model = ChainSSVM(solver="perceptron", transitions=by_label)
+    model.partial_fit(X, y, classes=[0, 1, 2])
     with pytest.raises(ValueError, match=r"(?s)transition_groups is .* was "):
         model.set_params(transitions=GROUPS[::-1]).partial_fit(X, y)
     with pytest.raises(ValueError, match=r"(?s)transition_groups is None, was "):
@@ -290,33 +248,6 @@ def test_a_checkpoint_requires_the_same_groups(tiny_chains, tmp_path):
     np.testing.assert_array_equal(first.w_, again.w_)
 
 
-def test_paths_and_searches(tiny_chains):
-    X, y = tiny_chains
-    path = ssvm_path(ChainSSVM(transitions=by_label, random_state=0), X, y, eps=0.02)
-    for lam in np.geomspace(path.lams_[-1], path.lams_[0], 4):
-        terms = brute_force.blocks(X, y, brute_force.Model(3, groups=GROUPS))
-        model = path.estimator(lam)
-        assert model.transition_groups_.tolist() == GROUPS.tolist()
-        scale = np.r_[np.ones(9), np.full(len(model.w_) - 9, 1 / model.pairwise_scale_**2)]
-        primal = 0.5 * lam * (scale * model.w_) @ model.w_ + sum(
-            b.weight * brute_force.hinge(model.w_, b) for b in terms
-        )
-        assert model.objective_ == pytest.approx(primal, rel=1e-9)
-        assert model.dual_objective_ <= primal
-    search = PathCV(ChainSSVM(transitions=by_label, classes=[0, 1, 2], random_state=0), cv=2)
-    search.fit(X, y)
-    assert search.best_estimator_.edge_coef_[0, 1] == search.best_estimator_.edge_coef_[2, 0]
-
-
-def test_threads_do_not_change_the_fit(rng):
-    X = [rng.standard_normal((6, 4)) for _ in range(100)]
-    y = [rng.integers(0, 3, 6) for _ in X]
-    one, two = (fit(X, y, transitions=GROUPS, n_jobs=n, tol=1e-3) for n in (1, 2))
-    np.testing.assert_array_equal(one.w_, two.w_)
-    for a, b in zip(one.predict(X), two.predict(X), strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
 def test_sparse_rows_and_known_labels(tiny_chains):
     X, y = tiny_chains
     model = fit(X, y, transitions=GROUPS)
@@ -339,23 +270,10 @@ def test_a_frame_has_a_row_for_each_group(tiny_chains):
     assert "group" not in fit(X, y).to_frame()
 
 
-def files():
-    yield lambda model: pickle.loads(pickle.dumps(model))
-    io = pytest.importorskip("skops.io")
-
-    def through_skops(model):
-        data = io.dumps(model)
-        types = io.get_untrusted_types(data=data)
-        assert all(name.startswith("sstruct.") for name in types)
-        return io.loads(data, trusted=types)
-
-    yield through_skops
-
-
 def test_files_have_the_groups_instead_of_a_function(tiny_chains):
     X, y = tiny_chains
     model = fit(X, y, transitions=lambda a, b: by_label(a, b))
-    for load in files():
+    for load in (from_pickle, from_skops):
         again = load(model)
         np.testing.assert_array_equal(again.transitions, GROUPS)
         for use in (again, clone(again).fit(X, y)):
@@ -442,16 +360,6 @@ def test_errors_of_a_function_have_a_note(tiny_chains):
 def test_gdmm_requires_untied_transitions(tiny_chains):
     with pytest.raises(ValueError, match=r"share weights are not supported by solver='gdmm'; use"):
         ChainSSVM(transitions=GROUPS, solver="gdmm").fit(*tiny_chains)
-
-
-def test_many_labels_with_groups_are_not_trained_by_gdmm(rng):
-    X, y = [sparse.csr_matrix(np.eye(4, 50, k=i)) for i in range(3)], [rng.integers(0, 600, 4)] * 3
-    with pytest.warns(ConvergenceWarning):
-        model = ChainSSVM(
-            transitions=lambda a, b: a == b, classes=np.arange(600), max_iter=1, tol=1e-9
-        ).fit(X, y)
-    assert model.solver_ == "mp-bcfw"
-    assert model.transition_groups_.max() == 1
 
 
 SCHEMES = {

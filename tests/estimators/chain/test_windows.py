@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from sstruct import ChainSSVM, LatentSSVM, PathCV, ssvm_path
+from sstruct import ChainSSVM, LatentSSVM
 from sstruct._estimators.chain import chain_structure
 from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import assert_same_bits
@@ -206,15 +206,8 @@ def test_warm_starts_need_the_same_windows(rng):
         model.fit(X, y)
 
 
-def test_paths_searches_and_hidden_labels(rng):
+def test_hidden_labels(rng):
     X, y = make(rng, (6, 5, 4, 6) * 4)
-    path = ssvm_path(ChainSSVM(window_size=2, random_state=0), X, y, eps=0.1)
-    lam = 2 * path.lam_end_
-    model = path.estimator(lam)
-    terms = brute_force.blocks(X, y, MODEL, window_size=2)
-    assert model.objective_ == pytest.approx(brute_force.primal(model.w_, lam, terms), rel=1e-6)
-    search = PathCV(ChainSSVM(window_size=2, random_state=0), cv=2, eps=0.3).fit(X, y)
-    assert search.best_estimator_.window_size == 2
     y[0][0], y[3][-2:] = -1, -1
     model = ChainSSVM(lam=0.1, window_size=2, ignore_label=-1, random_state=0)
     latent = LatentSSVM(model, states_per_label=2, random_state=0).fit(X, y)

@@ -508,26 +508,16 @@ def test_checkpoint_of_other_scores(tmp_path):
 def test_paths():
     rng = np.random.default_rng(0)
     X, y = chains(rng, n=30)
-    model = ChainSSVM(class_scores=slice(0, 3), pairwise_scale=1, random_state=0)
-    path = ssvm_path(model, X, y, lam_min=0.05, eps=1e-3)
-    fitted = clone(model).set_params(lam=0.1, tol=1e-5).fit(X, y)
-    terms = with_scores(brute_force.blocks(X, y, brute_force.Model(K)), 5, [0, 1, 2])
-    value = brute_force.primal(path.w(0.1), 0.1, terms)
-    assert value == pytest.approx(fitted.objective_, rel=2e-3)
-    found = PathCV(model, cv=2).fit(X, y)
-    assert found.best_estimator_.class_scores_weight_ >= 0
-    for search in (
-        lambda fixed: ssvm_path(fixed, X, y),
-        lambda fixed: PathCV(fixed, cv=2).fit(X, y),
-    ):
+    model = ChainSSVM(class_scores=("fixed", slice(0, 3)), pairwise_scale=1, random_state=0)
+    for search in (ssvm_path, lambda model, X, y: PathCV(model, cv=2).fit(X, y)):
         with pytest.raises(ValueError, match="is not supported by paths over lam"):
-            search(clone(model).set_params(class_scores=("fixed", slice(0, 3))))
+            search(model, X, y)
     # With a prior whose weight of scores is 1, such a path is supported.
-    prior = np.zeros(len(fitted.w_))
+    terms = with_scores(brute_force.blocks(X, y, brute_force.Model(K)), 5, [0, 1, 2])
+    prior = np.zeros(terms[0].phi.shape[1])
     prior[(5 - K) * K] = 1
-    fixed = clone(model).set_params(class_scores=("fixed", slice(0, 3)), prior=prior)
-    path = ssvm_path(fixed, X, y, lam_min=0.05, eps=1e-3)
-    fitted = clone(fixed).set_params(lam=0.1, tol=1e-5).fit(X, y)
+    path = ssvm_path(model.set_params(prior=prior), X, y, lam_min=0.05, eps=1e-3)
+    fitted = clone(model).set_params(lam=0.1, tol=1e-5).fit(X, y)
     value = brute_force.primal(path.w(0.1), 0.1, terms, prior)
     assert value == pytest.approx(fitted.objective_, rel=2e-3)
     assert path.w(0.1)[(5 - K) * K] == 1

@@ -580,23 +580,3 @@ def test_problems_validate_known_labels(rng):
     for wrong in ([[0, 2]], [[-2, 0]], [[0]], [0, 0]):
         with pytest.raises(ValueError, match=r"known (has shape|must contain)"):
             TreeProblem(X, states, [-1, 0], known=wrong)
-
-
-def test_threads_have_the_same_known_labels(rng):
-    X = [rng.standard_normal((3, 2)) for _ in range(90)]
-    known = [some_known(rng, rng.integers(0, 3, 3)) for _ in X]
-    one = with_weights(ChainSSVM(**ROUGH).fit(X, [[0, 1, 2]] * 90), rng)
-    Y = rng.integers(0, 2, (90, 4))
-    sets = MultilabelSSVM(**ROUGH).fit(np.concatenate(X)[:90], Y)
-    rows = np.concatenate(X)[:90]
-    tree = {"features": rng.standard_normal((2, 2, 2, 2))}
-    poses = TreeSSVM(parents=[-1, 0], **ROUGH).fit([tree] * 90, [[0, 1]] * 90)
-    for model, data, partial in [
-        (one, X, known),
-        (sets, rows, some_known(rng, Y)),
-        (poses, [tree] * 90, some_known(rng, rng.integers(0, 4, (90, 2)))),
-    ]:
-        sequential = model.predict(data, partial)
-        parallel = model.set_params(n_jobs=4).predict(data, partial)
-        for a, b in zip(sequential, parallel, strict=True):
-            np.testing.assert_array_equal(a, b)

@@ -28,6 +28,7 @@ from sstruct.datasets import make_sequences
 from sstruct.mapped import open_mapped
 from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators.same_bits import assert_same_bits, check_resuming
+from tests.estimators.state.test_states import from_skops
 from tests.options import solver_with
 from tests.reference import brute_force
 
@@ -351,9 +352,7 @@ def test_partial_fit_continues_without_a_validation_score(chains, solver, lam, m
 
 def test_skops_files_preserve_the_model(chains):
     fitted = model().fit(*chains)
-    io = pytest.importorskip("skops.io")
-    data = io.dumps(fitted)
-    again = io.loads(data, trusted=io.get_untrusted_types(data=data))
+    again = from_skops(fitted)
     assert again.status_ == "EARLY_STOPPED"
     assert_same_bits(again, fitted)
 

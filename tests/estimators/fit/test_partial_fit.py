@@ -33,7 +33,10 @@ def sparse_chains(rng, n):
     return [sparse.csr_matrix(x) for x in X], y
 
 
-CASES = TRAINED | {"sparse chain": replace(TRAINED["chain"], make=sparse_chains)}
+CASES = TRAINED | {
+    "sparse chain": replace(TRAINED["chain"], make=sparse_chains),
+    "tied chain": replace(TRAINED["chain"], required={"transitions": [[0, 1], [1, 0]]}),
+}
 # The first batch determines the symbols, the labels of arcs, and the pairs of types.
 OF_FIRST = ("alignments", "featured alignments", "labeled arcs", "typed graph")
 CASES = {name: case for name, case in CASES.items() if name not in OF_FIRST}

@@ -302,16 +302,6 @@ def test_searches(old_and_new):
         search.fit(X, y)
 
 
-def test_skops(old_and_new):
-    io = pytest.importorskip("skops.io")
-    old, X, y = old_and_new
-    model = ChainSSVM(prior=old, random_state=0).fit(X, y)
-    file = io.dumps(model)
-    loaded = io.loads(file, trusted=io.get_untrusted_types(data=file))
-    np.testing.assert_array_equal(loaded.w_, model.w_)
-    np.testing.assert_array_equal(loaded.prior.w_, old.w_)
-
-
 @pytest.mark.parametrize("warm_start", ["dual", "primal"])
 def test_warm_starts(old_and_new, warm_start):
     old, X, y = old_and_new
@@ -386,12 +376,6 @@ def test_early_stopping(old_and_new):
         X, y
     )
     np.testing.assert_allclose(model.w_, old.w_, rtol=0, atol=1e-3)
-
-
-def test_threads_do_not_change_the_fit(old_and_new):
-    old, X, y = old_and_new
-    fits = [ChainSSVM(lam=0.01, prior=old, random_state=0, n_jobs=k).fit(X, y) for k in (1, 2)]
-    assert fits[0].w_.tobytes() == fits[1].w_.tobytes()
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0])

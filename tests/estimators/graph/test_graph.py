@@ -187,7 +187,9 @@ def test_names_of_decoders(rng):
     model = GraphCRFSSVM(inference="expansion", max_iter=1, tol=10).fit(X, y)
     assert model.inference_ == "alpha-expansion (approximate)"
     alone = [(x, np.zeros((0, 2))) for x, *_ in X]
-    assert GraphCRFSSVM().fit(alone, y).inference_ == "node by node (exact)"
+    for inference in ("auto", "fwmap"):
+        model = GraphCRFSSVM(inference=inference).fit(alone, y)
+        assert model.inference_ == "node by node (exact)"
 
 
 @pytest.mark.parametrize("pairwise", MODELS)

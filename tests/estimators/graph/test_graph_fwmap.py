@@ -1,6 +1,5 @@
 """inference="fwmap": labels and bounds against enumeration, and certificates."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -9,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from sstruct import GraphCRFSSVM, GridCRFSSVM
+from sstruct import GraphCRFSSVM
 from sstruct._estimators.graph.fwmap_decoder import TreeSearch
 from sstruct.inference._methods._tree_decoder import TreeDecoder
 from tests.estimators.graph.test_graph import LAM, make, terms_of
@@ -83,25 +82,6 @@ def test_certificates_are_of_the_true_problem(pairwise, rng):
         assert labels.shape == (len(graph[0]),)
 
 
-def test_results_are_repeatable_and_do_not_depend_on_threads(rng):
-    X, y = make(rng, n=12, pairwise="directed", most=5)
-    first, again, threads = (
-        fitted(X, y, pairwise="directed", n_jobs=n_jobs, max_iter=10) for n_jobs in (1, 1, 3)
-    )
-    np.testing.assert_array_equal(first.w_, again.w_)
-    np.testing.assert_array_equal(first.w_, threads.w_)
-    assert first.objective_ == threads.objective_
-
-
-def test_a_fitted_model_holds_no_multipliers(rng):
-    X, y = make(rng, n=6, pairwise="full", most=5)
-    model = fitted(X, y, pairwise="full")
-    copy = pickle.loads(pickle.dumps(model))
-    assert "TreeSearch" not in pickle.dumps(model).decode("latin1")
-    for labels, others in zip(model.predict(X), copy.predict(X), strict=True):
-        np.testing.assert_array_equal(labels, others)
-
-
 def test_prediction_keeps_no_multipliers(rng, monkeypatch):
     X, y = make(rng, n=6, pairwise="full", most=5)
     model, searches = fitted(X, y, pairwise="full", max_iter=5), []
@@ -116,15 +96,3 @@ def test_prediction_keeps_no_multipliers(rng, monkeypatch):
     assert len(searches) == 1
     assert not searches[0].multipliers
     assert not searches[0].covers
-
-
-def test_grids_and_graphs_without_edges(rng):
-    X = rng.normal(size=(4, 3, 4, 2))
-    y = rng.integers(0, 3, (4, 3, 4))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = GridCRFSSVM(pairwise="full", inference="fwmap", lam=0.5, max_iter=20).fit(X, y)
-    assert model.inference_ == "trees by Frank-Wolfe (bounded)"
-    assert model.predict(X)[0].shape == (3, 4)
-    alone = GraphCRFSSVM(inference="fwmap").fit(X[0].reshape(-1, 2), y[0].ravel())
-    assert alone.inference_ == "node by node (exact)"

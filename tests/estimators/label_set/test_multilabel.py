@@ -346,15 +346,6 @@ def test_warm_start_with_other_data_or_model_raises(rng):
         model.fit(X, 1 - Y)
 
 
-@pytest.mark.parametrize("solver", ["bcfw", "fw", "ssg", "cutting-plane"])
-def test_every_solver(rng, solver):
-    X, Y = make(rng)
-    model = MultilabelSSVM(lam=0.1, solver=solver, tol=1e-3, max_iter=3000, random_state=0)
-    model.fit(X, Y)
-    best, _ = dual_qp.optimum(reference(model, X, Y), 0.1)
-    assert best * (1 - 1e-9) <= model.objective_ <= best * 1.05
-
-
 def test_it_is_a_classifier_of_scikit_learn(rng):
     X, Y = make_multilabel_classification(120, 8, n_classes=4, random_state=0)
     inner = MultilabelSSVM(lam=0.03, random_state=0)

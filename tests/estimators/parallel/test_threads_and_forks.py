@@ -27,20 +27,6 @@ def chains(rng):
     return [rng.standard_normal((9, 5)) for _ in range(30)], list(rng.integers(0, 3, (30, 9)))
 
 
-def test_concurrent_fits_equal_a_single_fit(chains):
-    X, y = chains
-    model = fitted(X, y)
-    labels = np.concatenate(model.predict(X))
-
-    def work(_):
-        return fitted(X, y).coef_, np.concatenate(model.predict(X))
-
-    with ThreadPoolExecutor(8) as pool:
-        for coef, found in pool.map(work, range(8)):
-            np.testing.assert_array_equal(coef, model.coef_)
-            np.testing.assert_array_equal(found, labels)
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
 def test_forks_beside_a_fit_do_not_hang(chains):
     X, y = chains

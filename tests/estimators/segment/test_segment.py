@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from sstruct import ChainSSVM, LatentSSVM, SegmentSSVM, ssvm_path
+from sstruct import ChainSSVM, LatentSSVM, SegmentSSVM
 from sstruct.solvers import MPBCFW
 from tests.estimators.segment import small
 from tests.estimators.segment.test_optimum import TIGHT
-from tests.reference import brute_force, dual_qp, segments
+from tests.reference import brute_force, segments
 
 
 def make(rng, n=8, lengths=(5, 3, 4, 2), least=(1, 1, 1), most=(9, 9, 9)):
@@ -195,9 +195,6 @@ def test_priors_and_partial_fit_require_the_same_duration_bins(rng):
 def test_warm_start_needs_the_same_durations(rng):
     X, y = make(rng)
     model = SegmentSSVM(duration_bins=[1, 2], lam=0.1, warm_start=True, random_state=0).fit(X, y)
-    first = model.objective_
-    model.set_params(tol=1e-6).fit(X, y)
-    assert model.objective_ <= first
     for change in ({"duration_bins": [1, 3]}, {"max_duration": 6}):
         with pytest.raises(ValueError, match="warm_start"):
             model.set_params(**change).fit(X, y)
@@ -217,12 +214,3 @@ def test_hidden_labels_keep_the_limits(rng, states):
     least = (2,) * 3 if states == 1 else (1,) * 3
     for labels in latent.predict(X):
         assert segments.is_within(labels, True, True, least, (99,) * 3)
-
-
-def test_path(rng):
-    X, y = make(rng)
-    estimator = SegmentSSVM(duration_bins=[1, 2], pairwise_scale=1, random_state=0)
-    path = ssvm_path(estimator, X, y, eps=0.01, lam_min=0.5)
-    terms = segments.blocks(X, y, brute_force.Model(3), (1, 2), (1,) * 3, (99,) * 3)
-    best, _ = dual_qp.optimum(terms, 0.5)
-    assert best <= brute_force.primal(path.w(0.5), 0.5, terms) <= 1.02 * best

@@ -7,11 +7,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from sstruct import LatentSSVM, SegmentSSVM, ssvm_path
+from sstruct import LatentSSVM, SegmentSSVM
 from sstruct.solvers import MPBCFW
 from tests.estimators.segment.small import FREE, K, make
-from tests.options import solver_with
-from tests.reference import brute_force, dual_qp, segments
+from tests.reference import brute_force, segments
 
 
 def test_without_equal_neighbors_in_y(rng):
@@ -42,37 +41,24 @@ def test_masks_forbid_equal_neighbors(rng):
         model.fit(X, spans)
 
 
-def test_warm_start_path_clone_and_state(rng, tmp_path):
+def test_warm_starts_and_checkpoints_need_the_same_segments(rng, tmp_path):
     X, codes, spans = make(rng)
-    options = {"self_transitions": True, "duration_bins": [1, 2], "pairwise_scale": 1}
-    model = SegmentSSVM(lam=0.1, warm_start=True, random_state=0, **options).fit(X, spans)
-    first = model.objective_
-    model.set_params(tol=1e-6).fit(X, spans)
-    assert model.objective_ <= first
+    model = SegmentSSVM(self_transitions=True, lam=0.1, warm_start=True, random_state=0)
+    model.fit(X, spans)
+    frame = model.to_frame()
+    rows = frame[frame.kind == "self_transition"]
+    assert rows.weight.tolist() == model.self_transition_coef_.tolist()
     runs = [segments.runs([int(k) % K for k in code]) for code in codes]
     with pytest.raises(ValueError, match="warm_start"):
         model.fit(X, runs)
     with pytest.raises(ValueError, match="warm_start"):
         model.set_params(self_transitions=False).fit(X, runs)
-    model.set_params(self_transitions=True)
-    path = ssvm_path(SegmentSSVM(random_state=0, **options), X, spans, eps=0.01, lam_min=0.5)
-    terms = segments.blocks(X, codes, brute_force.Model(K), (1, 2), *FREE, splits=True)
-    best, _ = dual_qp.optimum(terms, 0.5)
-    assert best <= brute_force.primal(path.w(0.5), 0.5, terms) <= 1.02 * best
-    frame = model.to_frame()
-    rows = frame[frame.kind == "self_transition"]
-    assert rows.weight.tolist() == model.self_transition_coef_.tolist()
-    file = tmp_path / "fit"
-    solver = solver_with(model.solver, checkpoint=file)
-    part = clone(model).set_params(solver=solver, max_iter=2, tol=1e-9, warm_start=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    solver = MPBCFW(checkpoint=tmp_path / "fit")
+    part = SegmentSSVM(self_transitions=True, lam=0.1, solver=solver, max_iter=2, tol=1e-9)
+    with pytest.warns(ConvergenceWarning):
         part.fit(X, spans)
     with pytest.raises(ValueError, match="checkpoint"):
         clone(part).fit(X, runs)
-    resumed = part.set_params(max_iter=100_000).fit(X, spans)
-    whole = clone(part).set_params(solver__checkpoint=None).fit(X, spans)
-    np.testing.assert_array_equal(resumed.w_, whole.w_)
 
 
 def test_prior_and_partial_fit_keep_self_transitions(rng):
@@ -89,21 +75,7 @@ def test_prior_and_partial_fit_keep_self_transitions(rng):
         online.set_params(self_transitions=False).partial_fit(X, y)
 
 
-@pytest.mark.parametrize("solver", ["ssg", "fw", "cutting-plane", "bcfw", "perceptron", "pa"])
-def test_other_solvers(rng, solver):
-    X, _, spans = make(rng)
-    lam = "auto" if solver in ("perceptron", "pa") else 0.1
-    model = SegmentSSVM(
-        self_transitions=True, solver=solver, lam=lam, loss="boundaries", tolerance=0,
-        max_iter=30, random_state=0,
-    )  # fmt: skip
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(X, spans)
-    assert model.self_transition_coef_.any()
-
-
-def test_slack_rescaling_and_early_stopping(rng):
+def test_slack_rescaling(rng):
     X, codes, spans = make(rng, n=5)
     model = SegmentSSVM(
         self_transitions=True, rescaling="slack", duration_bins=[1, 2], lam=0.1, max_iter=50,
@@ -117,11 +89,6 @@ def test_slack_rescaling_and_early_stopping(rng):
     hinges = [np.max(each.loss * (1 - each.psi @ model.w_)) for each in terms]
     objective = 0.05 * model.w_ @ model.w_ + np.mean(hinges)
     assert model.dual_objective_ <= objective <= model.objective_ + 1e-12
-    stopped = SegmentSSVM(
-        self_transitions=True, solver=MPBCFW(early_stopping=True), random_state=0, max_iter=20
-    )
-    stopped.fit(X, spans, X_val=X, y_val=spans)
-    assert stopped.score(X, spans) == stopped.history_["validation_score"].max()
 
 
 def test_unsupported_fits_and_invalid_spans(rng):

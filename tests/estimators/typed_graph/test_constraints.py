@@ -23,6 +23,7 @@ from sstruct.constraints import (
     ordinal,
 )
 from sstruct.solvers import MPBCFW
+from tests.estimators.state.test_states import from_skops
 from tests.estimators.typed_graph.random_constraints import random_constraint, satisfying
 from tests.estimators.typed_graph.test_typed_graph import LAM, PAIRS, SIZES, make, ones, tight
 from tests.reference import brute_force, dual_qp, typed_constraints, typed_graphs
@@ -168,30 +169,18 @@ def test_at_least_and_at_most(K, n, least, most, n_wanted, scale, seed, new_rng)
     assert least <= np.isin(found, labels).sum() <= most
 
 
-def test_fits_continue_and_do_not_depend_on_threads(rng, tmp_path):
+def test_warm_starts_and_files(rng):
     X, y = samples(rng, 24)
-    model = TypedGraphCRFSSVM(constraints=CONSTRAINTS, lam=LAM, random_state=0)
-    fits = [clone(model).set_params(n_jobs=n).fit(X, y) for n in (1, 2)]
-    fits.append(pickle.loads(pickle.dumps(fits[0])))
-    skops = pytest.importorskip("skops.io")
-    skops.dump(fits[0], tmp_path / "model.skops")
-    fits.append(skops.load(tmp_path / "model.skops", trusted=skops.get_untrusted_types(
-        file=tmp_path / "model.skops")))  # fmt: skip
-    for fit in fits[1:]:
-        np.testing.assert_array_equal(fit.w_, fits[0].w_)
-        for own, expected in zip(fit.predict(X), fits[0].predict(X), strict=True):
-            np.testing.assert_array_equal(np.concatenate(own), np.concatenate(expected))
-    assert fits[-1].constraints == CONSTRAINTS
-    # Predictions satisfy the constraints of the fit, even if the parameter has changed since.
-    fits[0].set_params(constraints=None)
-    new = make(rng, 60, forests=False)[0]
-    assert all_satisfy(CONSTRAINTS, new, fits[0].predict(new))
     warm = tight(constraints=CONSTRAINTS, warm_start=True).fit(X[:15], y[:15])
-    warm.set_params(lam=2 * LAM).fit(X, y)
+    warm = from_skops(warm.set_params(lam=2 * LAM).fit(X, y))
     cold = tight(constraints=CONSTRAINTS, lam=2 * LAM).fit(X, y)
     np.testing.assert_allclose(warm.w_, cold.w_, atol=1e-3)
+    assert warm.constraints == CONSTRAINTS
     with pytest.raises(ValueError, match="warm_start continues from the last fit"):
         warm.set_params(constraints=CONSTRAINTS[:2]).fit(X, y)
+    # Predictions satisfy the constraints of the fit, even if the parameter has changed since.
+    new = make(rng, 60, forests=False)[0]
+    assert all_satisfy(CONSTRAINTS, new, warm.set_params(constraints=None).predict(new))
 
 
 def test_path_early_stopping_and_partial_fit(rng):
@@ -367,6 +356,7 @@ def test_invalid_constraints(make_one, message):
 def test_attributes_of_graph_constraints():
     one = implies("a", "b", nodes=(0, 1))
     assert repr(one) == "implies('a', 'b', nodes=(0, 1))"
+    assert repr(at_most(3, range(20, 23))) == "at_most(3, [20, 21, 22])"
     assert one == pickle.loads(pickle.dumps(one))
     assert one.is_of_graphs
     assert not implies("a", "b").is_of_graphs
