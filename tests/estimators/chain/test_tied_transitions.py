@@ -235,19 +235,6 @@ def test_a_warm_start_may_change_the_groups(tiny_chains, start):
         )
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_checkpoint_requires_the_same_groups(tiny_chains, tmp_path):
-    X, y = tiny_chains
-    path = tmp_path / "fit.npz"
-    options = {"solver": MPBCFW(checkpoint=path), "tol": 0, "max_iter": 3}
-    first = fit(X, y, transitions=GROUPS, **options)
-    for other in (GROUPS.T, True, np.where(GROUPS == 2, 1, GROUPS)):
-        with pytest.raises(ValueError, match="checkpoint of a fit with other data or parameters"):
-            fit(X, y, transitions=other, **options)
-    again = fit(X, y, transitions=by_label, **options)
-    np.testing.assert_array_equal(first.w_, again.w_)
-
-
 def test_sparse_rows_and_known_labels(tiny_chains):
     X, y = tiny_chains
     model = fit(X, y, transitions=GROUPS)

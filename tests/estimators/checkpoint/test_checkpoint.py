@@ -89,23 +89,27 @@ def test_file_of_another_fit_raises(chains, tmp_path):
     content = path.read_bytes()
     size = model().fit(X, y).w_.size
     others = [
-        (model(path, lam=0.1), X, y, "lam"),
-        (model(path, solver=MPBCFW(step="fw")), X, y, "solver"),
-        (model(path, loss="hamming"), X, y, "loss"),
-        (model(path, rescaling="slack"), X, y, "data"),
-        (model(path, random_state=4), X, y, "random_state"),
-        (model(path), X[:-1], y[:-1], "data"),
-        (model(path), [2 * x for x in X], y, "data"),
-        (model(path, bounds=[[-1] * size, [1] * size]), X, y, "bounds"),
+        (model(path, lam=0.1), (X, y), "lam"),
+        (model(path, solver=MPBCFW(step="fw")), (X, y), "solver"),
+        (model(path, loss="hamming"), (X, y), "loss"),
+        (model(path, rescaling="slack"), (X, y), "data"),
+        (model(path, random_state=4), (X, y), "random_state"),
+        (model(path), (X[:-1], y[:-1]), "data"),
+        (model(path), ([2 * x for x in X], y), "data"),
+        (model(path), (X, y, np.linspace(1, 2, len(X))), ""),
+        (model(path), (X, y, [np.arange(1, 1 + len(x)) for x in X]), ""),
+        (model(path, bounds=[[-1] * size, [1] * size]), (X, y), "bounds"),
+        (model(path, prior=np.ones(size)), (X, y), ""),
+        (model(path, pairwise_scale=4.0), (X, y), ""),
+        (model(path, transitions=lambda a, b: a == b), (X, y), ""),
+        (model(path, class_scores=range(4)), (X, y), ""),
+        (model(path, class_scores=("fixed", range(4))), (X, y), ""),
     ]
-    for other, X_other, y_other, differing in others:
+    for other, given, differing in others:
         message = f"checkpoint of a fit with other data or parameters: \\['{differing}"
         with pytest.raises(ValueError, match=message):
-            other.fit(X_other, y_other)
+            other.fit(*given)
         assert not hasattr(other, "status_")
-    weights = np.linspace(1, 2, len(X))
-    with pytest.raises(ValueError, match="other data or parameters"):
-        model(path).fit(X, y, weights)
     assert path.read_bytes() == content
     path.write_bytes(content[:1000])
     with pytest.raises(ValueError, match=r"fit\.npz is damaged, or is not a ch.*Remove it"):

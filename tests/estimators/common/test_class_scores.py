@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
@@ -486,23 +485,6 @@ def test_warm_start_and_partial_fit():
     np.testing.assert_array_equal(two.w_, one.w_)
     with pytest.raises(ValueError, match="class_scores"):
         two.set_params(class_scores=slice(1, 4)).partial_fit(X, y)
-
-
-def test_checkpoint_of_other_scores(tmp_path):
-    rng = np.random.default_rng(0)
-    X, y = chains(rng, n=20)
-    model = ChainSSVM(
-        lam=1e-4,
-        class_scores=slice(0, 3),
-        solver=MPBCFW(checkpoint=tmp_path / "fit"),
-        random_state=0,
-        tol=1e-9,
-    )
-    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
-        model.set_params(max_iter=2).fit(X, y)
-    for other in (("fixed", slice(0, 3)), slice(1, 4), None):
-        with pytest.raises(ValueError, match="checkpoint"):
-            clone(model).set_params(class_scores=other).fit(X, y)
 
 
 def test_paths():

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from sstruct import (
@@ -18,7 +17,6 @@ from sstruct import (
     ssvm_path,
 )
 from sstruct.datasets import make_sequences
-from sstruct.solvers import MPBCFW
 from tests.estimators.graph import test_graph
 from tests.estimators.grid import test_grid
 from tests.estimators.tree import test_tree
@@ -340,7 +338,7 @@ def test_invalid_shapes_of_node_weights(rng):
         TreeSSVM(parents=[-1, 0]).fit(samples, states, np.ones((6, 2)))
 
 
-def test_warm_starts_and_checkpoints_with_node_weights(rng, tmp_path):
+def test_warm_starts_with_node_weights(rng):
     X, y = make(rng)
     weights = node_weights(rng, y)
     for each in weights:
@@ -349,19 +347,6 @@ def test_warm_starts_and_checkpoints_with_node_weights(rng, tmp_path):
     dual_qp.check_optimum(model, chain_terms(X, y, node_weights=weights))
     model = fit_chain(X[:5], y[:5], weights[:5], warm_start=True).fit(X, y, weights)
     dual_qp.check_optimum(model, chain_terms(X, y, node_weights=weights))
-    short = ChainSSVM(
-        pairwise_scale=1,
-        lam=0.1,
-        tol=0,
-        max_iter=2,
-        solver=MPBCFW(checkpoint=tmp_path / "fit"),
-        random_state=0,
-    )
-    with pytest.warns(ConvergenceWarning):
-        short.fit(X, y, weights)
-    weights[0] = weights[0] + 1
-    with pytest.raises(ValueError, match="other data or parameters"):
-        short.fit(X, y, weights)
     graphs, of_graphs = test_graph.make(rng, K=2, n=16)
     kept = GraphCRFSSVM(lam=0.1, warm_start=True, random_state=0).fit(graphs, of_graphs)
     assert kept._keeps_planes

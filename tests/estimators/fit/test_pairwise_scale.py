@@ -139,16 +139,6 @@ def test_warm_start_keeps_units(chains, kind):
     assert fitted.objective_ == pytest.approx(cold.objective_, rel=1e-5)
 
 
-def test_checkpoints_require_the_same_scale(chains, tmp_path):
-    X, y = chains
-    solver = MPBCFW(checkpoint=tmp_path / "fit", certificate_every=1)
-    part = model(3.0, tol=1e-8, solver=solver, max_iter=3)
-    with pytest.warns(UserWarning, match="max_iter"):
-        part.fit(X, y)
-    with pytest.raises(ValueError, match="another"):
-        part.set_params(pairwise_scale=4.0).fit(X, y)
-
-
 @pytest.mark.parametrize("solver", ["perceptron", "pa", "ssg"])
 def test_partial_fit_keeps_the_scale(chains, solver):
     X, y = chains
