@@ -1,13 +1,10 @@
 """ChainSSVM with edge features: comparison with the definition, input and output."""
 
-import warnings
 from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 
 from sstruct import ChainSSVM, GraphCRFSSVM, Sequences
@@ -93,58 +90,6 @@ def test_slack_rescaling(chains, search):
         assert model.inference_ == "viterbi, error table (exact)"
         assert model.objective_ == pytest.approx(expected, rel=1e-9)
         assert model.converged_
-
-
-@settings(max_examples=40)
-@given(data=st.data())
-def test_predictions_equal_enumeration(new_rng, data):
-    K, G = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 3))
-    switches = data.draw(st.tuples(st.booleans(), st.booleans(), st.booleans()))
-    lengths = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
-    masked = data.draw(st.booleans())
-    rng = new_rng(data.draw(st.integers(0, 1000)))
-    mask = rng.random((K, K)) < 0.7
-    mask[np.arange(K), (np.arange(K) + 1) % K] = True
-    reference = brute_force.Model(K, *switches, mask if masked else None)
-    X = [(rng.standard_normal((n, 2)), rng.standard_normal((n - 1, G))) for n in lengths]
-    if data.draw(st.booleans()):
-        X = [(x, sparse.csr_array(f * (f > 0))) for x, f in X]
-    names = ("fit_intercept", "boundaries", "transitions")
-    model = ChainSSVM(
-        random_state=0, max_iter=1, classes=np.arange(K), transition_mask=reference.edge_mask,
-        **dict(zip(names, switches, strict=True)),
-    )  # fmt: skip
-    training = [(np.ones((1, 2)), np.zeros((0, G)))] * K
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it ends early
-        model.fit(training, [[k] for k in range(K)])
-    for part in model._model_of_fit().tables().values():
-        part[...] = rng.standard_normal(part.shape)
-    known = [np.where(rng.random(n) < 0.3, rng.integers(0, K, n), -1) for n in lengths]
-    marginals, (best, scores) = model.decision_function(X), model.predict_top_k(X, 4)
-    predicted = model.predict(X)
-    for i, (x, f) in enumerate(X):
-        f = f.toarray() if sparse.issparse(f) else f
-        allowed = np.array(brute_force.labelings(len(x), reference))
-        values = np.array(
-            [
-                brute_force.joint_feature(x, z, reference, edge_features=f) @ model.w_
-                for z in allowed
-            ]
-        )
-        order = np.argsort(-values)[:4]
-        np.testing.assert_allclose(scores[i], values[order], rtol=1e-10, atol=1e-12)
-        np.testing.assert_array_equal(best[i], allowed[order])
-        np.testing.assert_array_equal(predicted[i], allowed[order[0]])
-        for node, label in product(range(len(x)), range(K)):
-            through = values[allowed[:, node] == label].max(initial=-np.inf)
-            assert marginals[i][node, label] == pytest.approx(through, rel=1e-10, abs=1e-12)
-        fitting = ((allowed == known[i]) | (known[i] < 0)).all(axis=1)
-        if fitting.any():
-            around = model.predict([X[i]], y_partial=[np.where(known[i] < 0, None, known[i])])[0]
-            found = (allowed == around).all(axis=1)
-            assert values[found][0] == pytest.approx(values[fitting].max(), rel=1e-10, abs=1e-12)
-            assert fitting[found][0]
 
 
 FORMS = {

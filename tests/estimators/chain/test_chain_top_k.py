@@ -1,52 +1,74 @@
-"""ChainSSVM.predict_top_k against enumeration with the fitted weights."""
+"""Predictions, max-marginals and rankings of ChainSSVM against enumeration."""
 
+import warnings
 from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from sstruct import ChainSSVM, Sequences
 from tests.reference import brute_force
 
-MASK = np.array([[True, True, False], [True, False, True], [True, True, True]])
-NAMES = np.array(["x", "y", "z"])
 
-
-def check(model, reference, X, labels, scores, k):
-    assert labels.shape == scores.shape == (len(X),)
-    best = model.predict(X)
-    for i, x in enumerate(X):
-        allowed = np.array(brute_force.labelings(len(x), reference))
-        expected = np.array(
-            [brute_force.joint_feature(x, y, reference) @ model.w_ for y in allowed]
-        )
-        order = np.argsort(-expected)[:k]
-        assert (np.diff(np.sort(expected)) > 1e-9).all()  # otherwise the order would be undefined
-        assert labels[i].tolist() == NAMES[allowed[order]].tolist()
-        np.testing.assert_allclose(scores[i], expected[order], rtol=1e-10, atol=1e-12)
-        assert labels[i][0].tolist() == best[i].tolist()
-
-
-@pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
-@pytest.mark.parametrize("switches", list(product([True, False], repeat=3)), ids=str)
-def test_equals_enumeration(rng, tiny_chains, switches, masked):
-    X, y = tiny_chains
-    bias, boundaries, transitions = switches
-    reference = brute_force.Model(3, *switches, MASK if masked else None)
-    if masked:
-        y = [np.resize([0, 1, 2], len(labels)) for labels in y]
-        y = [np.where(np.arange(len(t)) % 3 == 2, 0, t % 2) for t in y]
+@settings(max_examples=200)
+@given(data=st.data())
+def test_predictions_equal_enumeration(new_rng, data):
+    K, G = data.draw(st.integers(1, 4)), data.draw(st.integers(0, 3))
+    switches = data.draw(st.tuples(st.booleans(), st.booleans(), st.booleans()))
+    lengths = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
+    masked = data.draw(st.booleans())
+    rng = new_rng(data.draw(st.integers(0, 1000)))
+    mask = rng.random((K, K)) < 0.7
+    mask[np.arange(K), (np.arange(K) + 1) % K] = True
+    reference = brute_force.Model(K, *switches, mask if masked else None)
+    rows = [rng.standard_normal((n, 2)) for n in lengths]
+    edges = [rng.standard_normal((n - 1, G)) for n in lengths]
+    if data.draw(st.booleans()):
+        edges = [f * (f > 0) for f in edges]
+        X = list(zip(rows, map(sparse.csr_array, edges))) if G else rows
+    else:
+        X = list(zip(rows, edges)) if G else rows
+    names = ("fit_intercept", "boundaries", "transitions")
     model = ChainSSVM(
-        lam=0.01, fit_intercept=bias, boundaries=boundaries, transitions=transitions, classes=NAMES,
-        transition_mask=MASK if masked else None, random_state=0,
-    ).fit(X, [NAMES[labels] for labels in y])  # fmt: skip
-    # Fitted weights sum to 0 over the labels, which would cause ties.
+        random_state=0, max_iter=1, classes=np.arange(K), transition_mask=reference.edge_mask,
+        **dict(zip(names, switches, strict=True)),
+    )  # fmt: skip
+    training = [(np.ones((1, 2)), np.zeros((0, G))) if G else np.ones((1, 2))] * K
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it ends early
+        model.fit(training, [[k] for k in range(K)])
     for part in model._model_of_fit().tables().values():
         part[...] = rng.standard_normal(part.shape)
-    for k in (1, 2, 5, 100):
-        check(model, reference, X, *model.predict_top_k(X, k), k)
+    known = [np.where(rng.random(n) < 0.3, rng.integers(0, K, n), -1) for n in lengths]
+    k = data.draw(st.sampled_from([1, 4, 1000]))
+    marginals, (best, scores) = model.decision_function(X), model.predict_top_k(X, k)
+    predicted = model.predict(X)
+    for i, (x, f) in enumerate(zip(rows, edges, strict=True)):
+        allowed = np.array(brute_force.labelings(len(x), reference))
+        values = np.array(
+            [
+                brute_force.joint_feature(x, z, reference, edge_features=f if G else None)
+                @ model.w_
+                for z in allowed
+            ]
+        )
+        order = np.argsort(-values)[:k]
+        np.testing.assert_allclose(scores[i], values[order], rtol=1e-10, atol=1e-12)
+        np.testing.assert_array_equal(best[i], allowed[order])
+        np.testing.assert_array_equal(predicted[i], allowed[order[0]])
+        for node, label in product(range(len(x)), range(K)):
+            through = values[allowed[:, node] == label].max(initial=-np.inf)
+            assert marginals[i][node, label] == pytest.approx(through, rel=1e-10, abs=1e-12)
+        fitting = ((allowed == known[i]) | (known[i] < 0)).all(axis=1)
+        if fitting.any():
+            around = model.predict([X[i]], y_partial=[np.where(known[i] < 0, None, known[i])])[0]
+            found = (allowed == around).all(axis=1)
+            assert values[found][0] == pytest.approx(values[fitting].max(), rel=1e-10, abs=1e-12)
+            assert fitting[found][0]
 
 
 def test_input_formats(tiny_chains):

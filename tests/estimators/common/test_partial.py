@@ -59,30 +59,6 @@ def small_chains(rng, K=3, n=6):
     return [*X, np.ones((K, 2))], [*y, np.arange(K)]
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    terms=st.tuples(st.booleans(), st.booleans(), st.booleans()),
-    masked=st.booleans(),
-)
-def test_chains_equal_enumeration(seed, terms, masked):
-    rng = np.random.default_rng(seed)
-    X, y = small_chains(rng)
-    mask = np.triu(np.ones((3, 3), dtype=bool)) if masked else None
-    names = dict(zip(("fit_intercept", "boundaries", "transitions"), terms, strict=True))
-    model = with_weights(ChainSSVM(transition_mask=mask, **names, **ROUGH).fit(X, y), rng)
-    reference = brute_force.Model(3, *terms, mask)
-    known = [some_known(rng, labels) for labels in y]
-    for x, labels, kept in zip(X, model.predict(X, known), known, strict=True):
-
-        def score(z, x=x):
-            return brute_force.joint_feature(x, z, reference) @ model.w_
-
-        assert (labels[kept >= 0] == kept[kept >= 0]).all()
-        best = best_of(brute_force.labelings(len(x), reference), kept, score)
-        assert score(labels.tolist()) == pytest.approx(best, rel=0, abs=1e-9)
-
-
 def test_chains_of_many_labels_and_few_transitions(rng):
     """With these numbers, `predict` uses the sparse decoder."""
     K, L = 220, 5
