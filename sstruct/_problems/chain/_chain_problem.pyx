@@ -40,7 +40,7 @@ from sstruct._problems.core._rows cimport (
 
 import numpy as np
 
-from sstruct._oracles.chain._top_k import ranked_arrays
+from sstruct._oracles.core._path_ranking import ranked_arrays
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core._rows import check_blocks
 from sstruct._problems.core.node_arguments import (

@@ -17,7 +17,7 @@ from sstruct._problems.core._block_problem cimport BlockProblem, WrappedProblem
 
 import numpy as np
 
-from sstruct._oracles.segment._segment_ranking import ranked_arrays
+from sstruct._oracles.core._path_ranking import ranked_arrays
 from sstruct._problems.segment._segment_problem import NoSegmentationError
 from sstruct._problems.segment.segment_arguments import FIRST_BIN
 
