@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._oracles.graph._decoder import GraphDecoder
-from sstruct._problems.graph._graph_problem import GraphProblem
-from sstruct._problems.graph._max_marginals import max_marginals
+from sstruct._problems.graph._graph_problem import GraphProblem, max_marginals
 from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph.graph_arguments import GraphRanges
 from sstruct._problems.graph.grid_edges import grid_edges

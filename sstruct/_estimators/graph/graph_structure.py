@@ -24,7 +24,7 @@ from sstruct._input.ragged import known_labels
 from sstruct._input.threads import n_threads
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_cheaper
-from sstruct._problems.graph._max_marginals import max_marginals
+from sstruct._problems.graph._graph_problem import max_marginals
 from sstruct._problems.graph.graph_arguments import PAIRWISE, WITH_FEATURES, attractive_edges
 
 MODELS = PAIRWISE[1:]

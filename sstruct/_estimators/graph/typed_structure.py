@@ -39,7 +39,7 @@ from sstruct._input.per_sample import PerSample
 from sstruct._input.ragged import check_weights
 from sstruct._input.threads import n_threads
 from sstruct._problems.core._decode import decode
-from sstruct._problems.graph._max_marginals import max_marginals
+from sstruct._problems.graph._graph_problem import max_marginals
 
 LOSSES = ("hamming", "hamming-count", "balanced")
 

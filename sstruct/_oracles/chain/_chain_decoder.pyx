@@ -14,6 +14,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from sstruct._kernels._interruption cimport poll_signals
+from sstruct._kernels._storage cimport Storage
 from sstruct._oracles.chain._chain_terms cimport ChainTerms, ScoreRows, rows_of, stored_forward
 from sstruct._oracles.chain._viterbi cimport lowest_argmax, pruned_forward, viterbi_forward
 
@@ -29,6 +30,15 @@ cdef class ChainDecoder(Storage):
     ----------
     terms : ChainTerms
     """
+
+    cdef readonly ChainTerms terms
+    # Scores of nodes, best scores and their origins, for one stretch and the position before it.
+    cdef double* theta
+    cdef double* best
+    cdef int32_t* origin
+    cdef double* carried                 # KP per stretch: best scores at the position before it
+    cdef double* scratch                 # 2 KP
+    cdef int32_t* kept                   # 2 KP
 
     def __init__(self, ChainTerms terms not None):
         self.terms = terms

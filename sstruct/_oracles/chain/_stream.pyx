@@ -16,6 +16,7 @@ from libc.string cimport memcpy, memmove, memset
 
 import numpy as np
 
+from sstruct._kernels._storage cimport Storage
 from sstruct._oracles.chain._chain_terms cimport (
     ChainTerms, ScoreRows, load_rows, rows_of, stored_forward)
 from sstruct._oracles.chain._viterbi cimport lowest_argmax, viterbi_forward
@@ -31,6 +32,20 @@ cdef class ChainStream(Storage):
     lag : int
         Maximum number of later positions before a label is returned; -1: no limit.
     """
+
+    cdef readonly ChainTerms terms
+    cdef Py_ssize_t lag, K, KP
+    cdef Py_ssize_t first                # first position whose label has not been returned
+    cdef Py_ssize_t count                # number of positions
+    cdef Py_ssize_t base, room           # position of row 0, and number of rows of:
+    cdef int32_t* origin                 # K per position: the previous label of each path
+    cdef int32_t* children               # K per position: the number of paths that continue
+    cdef int32_t* alive                  # number of labels that are on a path
+    cdef double* theta                   # 2 KP: best scores before the last position; its scores
+    cdef double* best                    # 2 KP: unused; best scores at the last position
+    cdef double* spare                   # 3 KP
+    cdef int32_t* back                   # 2 KP
+    cdef object ready                    # labels that an error kept from being returned
 
     def __init__(self, ChainTerms terms not None, Py_ssize_t lag):
         if terms.n_tables > 1:

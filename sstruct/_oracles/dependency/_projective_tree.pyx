@@ -18,6 +18,18 @@ from sstruct._oracles.dependency._spanning_tree cimport DependencyDecoder, tree_
 cdef class ProjectiveTreeDecoder(DependencyDecoder):
     """Finds the best projective tree."""
 
+    # Scratch memory of this object. Tables (n + 1) x (n + 1) of scores of spans, from the row's token, the
+    # head of the span, to the column's:
+    cdef double* left                # complete spans to the left of the head
+    cdef double* right               # and to the right
+    cdef double* left_arc            # spans with an arc between their ends
+    cdef double* right_arc
+    # Where spans from the row's to the column's token are divided:
+    cdef int32_t* left_split
+    cdef int32_t* right_split
+    cdef int32_t* arc_split          # of both kinds of spans with an arc
+    cdef int32_t* stack
+
     cdef int fill(self, Py_ssize_t n, Py_ssize_t first, const double* scores) except -1 nogil:
         """Compute the best spans of tokens `first` to n, where token 0 is the root."""
         cdef Py_ssize_t N = n + 1, size = N * N, width, i, j, m, best

@@ -11,7 +11,7 @@
 """Decoder of label sets whose interactions form a forest, and of sets closed under ancestors."""
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 import numpy as np
@@ -73,6 +73,26 @@ cdef class LabelForest(LabelDecoder):
     ValueError
         If edges or parents are out of range or form a cycle, or both are given.
     """
+
+    # The forest, shared by forks. Node K is the parent of all roots and always on.
+    cdef bint hierarchy
+    cdef const int32_t[::1] order           # (K,) labels, parents first
+    cdef const int32_t[::1] above           # (K,) parent of each label, K at roots
+    cdef const int32_t[::1] edge_above      # (K,) edge to the parent, -1 if there is none
+    cdef const int32_t[::1] size            # (K + 1,) number of labels of a subtree, including its root
+    # Scratch: best scores of subtrees with their root off and on.
+    cdef double[:, ::1] best, outside       # (2, K + 1)
+    # Scratch of maximize_product, allocated on first use: best scores by number of errors.
+    cdef Py_ssize_t[::1] table_start        # (K + 1,) first entry of a node's table
+    cdef Py_ssize_t[::1] split_start        # (K,) first entry of a child's backpointers
+    cdef double[::1] table, message, merged
+    cdef int32_t[::1] filled, left, state, share
+
+    # The labels as nodes with two states, allocated on first use: node scores and tables of edges.
+    cdef TableSums sums
+    cdef int32_t[::1] sum_parents
+    cdef int64_t[::1] sum_start, sum_table_at
+    cdef double[::1] sum_theta, sum_tables, sum_out
 
     def __init__(self, n_labels, edges=None, parents=None):
         cdef int32_t[::1] sizes

@@ -53,6 +53,9 @@ cdef class LabelingsOfPlanes:
     Only one thread may use a block at a time.
     """
 
+    cdef list of_block                    # one dict per block: a labeling of each plane in use
+    cdef bint open
+
     def __init__(self, Py_ssize_t n_blocks):
         self.of_block, self.open = [{} for _ in range(n_blocks)], True
 
@@ -72,6 +75,10 @@ cdef class ExplicitProblem(WrappedProblem):
     are treated as loss and multiplied by the loss weight. If there are costs that are not part of the
     loss, only loss weight 1 is therefore correct, as in training with margin rescaling.
     """
+
+    cdef double[::1] difference, last_w   # last_w: weights of the last oracle call, for `scores`
+    cdef int32_t[::1] labeling, true_labeling
+    cdef LabelingsOfPlanes labelings      # or None
 
     def __init__(self, BlockProblem problem not None):
         WrappedProblem.__init__(self, problem)

@@ -13,7 +13,7 @@
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_GetName, PyCapsule_GetPointer
 from libc.math cimport fabs
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport qsort
 
 from sstruct._problems.core._block_problem cimport BlockProblem
@@ -25,6 +25,15 @@ from sstruct._checks.arrays import LARGEST
 from sstruct._problems.custom.c_functions import capsule_of
 
 cdef double MOST = LARGEST
+
+ctypedef int (*ArgmaxFunction)(
+    const double* w, const void* x, const int32_t* shape, const int32_t* y_true,
+    double loss_weight, int32_t* y, void* user_data) noexcept nogil
+ctypedef int (*FeatureFunction)(
+    const void* x, const int32_t* shape, const int32_t* y, int32_t* index, double* value,
+    void* user_data) noexcept nogil
+ctypedef double (*LossFunction)(
+    const int32_t* y_true, const int32_t* y, int32_t size, void* user_data) noexcept nogil
 
 
 cdef int ascending(const void* a, const void* b) noexcept nogil:
@@ -57,6 +66,26 @@ cdef class CompiledProblem(CallableProblem):
     ValueError
         If the functions reject a true labeling, or its loss is not 0.
     """
+
+    # Data, shared by forks.
+    cdef readonly object samples     # PackedSamples, which owns the memory of the views below
+    cdef tuple functions
+    cdef ArgmaxFunction argmax
+    cdef FeatureFunction joint_feature
+    cdef LossFunction label_loss
+    cdef void* argmax_data
+    cdef void* feature_data
+    cdef void* loss_data
+    cdef const Py_ssize_t[::1] address   # address of the array of each sample
+    cdef const int32_t[:, ::1] shape
+    cdef const int64_t[::1] offsets      # offsets of the codes
+    cdef const int32_t[::1] truths
+    cdef const int32_t[::1] n_labels     # number of labels of each sample
+    cdef const int32_t[::1] most         # largest number of entries of its joint feature vector
+    # Of this object.
+    cdef int32_t[::1] labeling, entry, touched, index
+    cdef double[::1] entry_value, true_sum, sum, value
+    cdef unsigned char[::1] seen
 
     def __init__(self, samples, functions, *, oracle_work, batch_size=None):
         cdef Py_ssize_t i

@@ -17,11 +17,12 @@ from libc.string cimport memcpy
 
 from sstruct._kernels._constants cimport VECTOR_WORK
 from sstruct._kernels._interruption cimport poll_signals
+from sstruct._oracles.dependency._spanning_tree cimport DependencyDecoder
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._range cimport check_scores
 from sstruct._problems.core._rows cimport (
     FeatureRows, potentials_of_rows, sstruct_add_row, sstruct_padded, sstruct_row_size,
-    sstruct_row_start, sstruct_some_potentials)
+    sstruct_row_start, sstruct_rows, sstruct_some_potentials)
 
 import numpy as np
 
@@ -69,6 +70,30 @@ cdef class DependencyProblem(BlockProblem):
     ValueError
         If arguments are inconsistent, or a true labeling is not a tree of candidate arcs.
     """
+
+    # Data, shared by forks.
+    cdef dict arguments
+    cdef FeatureRows features, label_features
+    cdef sstruct_rows rows, label_rows       # copies of what these own
+    cdef const int32_t[::1] head, dependent  # head and dependent of each arc
+    cdef const int64_t[::1] start            # first arc of each block, and the end
+    cdef const int64_t[::1] token_start      # first token of each block
+    cdef const int64_t[::1] n_tokens
+    cdef const int64_t[::1] first_arc        # first arc of each token, and the end
+    cdef const int32_t[::1] labels, known    # code of each token; known: -1 if it is not known
+    cdef const unsigned char[::1] in_loss    # of each token
+    cdef const double[::1] loss_scale
+    cdef readonly Py_ssize_t n_labels        # 0: arcs have no labels
+    cdef Py_ssize_t K, KP, label_at          # K: n_labels, at least 1
+    cdef bint projective, single_root, has_known
+    # Scratch memory of this object: for the block that was decoded last ...
+    cdef double[::1] arc_score, label_score, tree_scores
+    cdef int32_t[::1] best_label, heads
+    cdef double last_scale
+    cdef DependencyDecoder decoder
+    # ... and for a call.
+    cdef double[::1] difference, value
+    cdef int32_t[::1] group, member
 
     def __init__(
             self, X, arcs, *, label_features=None, n_labels=0, labels=None, projective=False,

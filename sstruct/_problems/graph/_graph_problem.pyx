@@ -38,14 +38,19 @@ from libc.string cimport memcpy, memset
 from sstruct._kernels._constants cimport CUT_WORK, VECTOR_WORK
 from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts, edge_cost, labeling_cost
 from sstruct._kernels._random cimport Random
+from sstruct._oracles.graph._decoder cimport GraphDecoder
+from sstruct._oracles.graph._forest cimport Forest
 from sstruct._oracles.graph._forest_sums cimport ForestSums
+from sstruct._oracles.graph._min_marginals cimport CutMarginals
 from sstruct._problems.core._range cimport check_scores
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._node_labels cimport collect_labels, forget_labels
 from sstruct._problems.core._node_weights cimport (
     NodeWeights, add_row_of, some_potentials_of, some_work_of)
 from sstruct._problems.core._rows cimport (
-    FeatureRows, sstruct_padded, sstruct_row_size, sstruct_row_start)
+    FeatureRows, sstruct_padded, sstruct_row_size, sstruct_row_start, sstruct_rows)
+from sstruct._problems.core._thread_pool cimport ThreadPool
+from sstruct._problems.graph._pairwise cimport PairwiseModel
 
 import numpy as np
 
@@ -65,6 +70,11 @@ cdef class LastLabelings:
 
     Only one thread processes a block at a time, so that no lock is required.
     """
+
+    cdef int32_t[::1] labels                    # labels of all blocks, concatenated
+    cdef const int64_t[::1] first               # (n_blocks,) position of the first label of each block
+    cdef unsigned char[::1] is_known            # (n_blocks,)
+    cdef bint is_used, is_open
 
     def begin(self, length):
         """Forget all labelings, and store those of the following calls."""
@@ -100,6 +110,46 @@ cdef class GraphProblem(BlockProblem):
     label_counts : array-like of shape (n_rows,), dtype int32, optional
         Number of labels, the first of the K, that each node may have. Default: all.
     """
+
+    # Data, shared by forks.
+    cdef dict arguments
+    cdef FeatureRows features
+    cdef sstruct_rows rows                      # a copy of what `features` owns
+    cdef const int64_t[::1] start, length       # node rows of each block
+    cdef const int64_t[::1] n_copies            # number of additional nodes of each block, without rows
+    cdef const int64_t[::1] copy_start, copies  # first copy of each block; row of the copied node
+    cdef const int64_t[::1] edge_start, n_edges, feature_start
+    cdef const int32_t[:, ::1] edges            # ends, numbered within the block
+    cdef const int64_t[:, ::1] grids
+    cdef const int32_t[::1] labels              # true label of each row
+    cdef const double[:, ::1] cost              # K x KP
+    cdef const double[::1] node_weight
+    cdef const double[:, ::1] node_scores       # (n_rows, K), or one row if there are none
+    cdef const int32_t[::1] label_counts        # (n_rows,), or one entry if all nodes have K labels
+    cdef readonly Py_ssize_t n_labels, n_features
+    cdef readonly bint bias, has_scores, has_counts
+    cdef Py_ssize_t KP, bias_at, edge_at
+    cdef readonly Py_ssize_t n_copied
+    cdef LastLabelings last
+    cdef bint has_partial                       # setting of the decoder, unless a call starts from `last`
+    # Scratch memory of this object.
+    cdef NodeWeights nodes
+    cdef readonly PairwiseModel pairwise
+    cdef GraphDecoder decoder
+    cdef GraphCosts costs                       # costs of the last call of maximize
+    cdef GraphCosts own_costs                   # without copies, in the form that is decoded
+    cdef bint has_copy_costs                    # whether copies have offsets; see `offset_nodes`
+    cdef double[::1] copy_costs                 # (copies of a block, K)
+    cdef Py_ssize_t n_offsets
+    cdef const int32_t* offset_position
+    cdef const double* offsets
+    cdef double[::1] node_costs, own_node_costs, label_score, accumulator
+    cdef double[::1] most_of_tables, most_of_edges
+    cdef int32_t[::1] place, label, other_labels, true_labels
+    cdef unsigned char[::1] differs
+    cdef CutMarginals cuts
+    cdef Forest forest
+    cdef ForestSums sums
 
     def __init__(
             self, X, graphs, pairwise, decoder, labels=None, *, cost=None, node_weight=None,
@@ -753,3 +803,57 @@ cdef class GraphProblem(BlockProblem):
                     f"block {i}: label {code[v]} at node {v}, expected one of the first "
                     f"{self.label_counts[self.start[i] + v]} labels")
         return 0
+
+
+cdef struct Marginals:
+    const double* weights
+    const unsigned char* is_forest      # whether each block is a forest
+    const Py_ssize_t* start             # first node of each block
+    double* out
+
+
+cdef int fill_marginals(
+        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t i) except -1 nogil:
+    cdef Marginals* work = <Marginals*> context
+    return (<GraphProblem> problem).marginals(
+        i, work.weights, work.is_forest[i],
+        work.out + work.start[i] * (<GraphProblem> problem).n_labels)
+
+
+def max_marginals(GraphProblem problem not None, const double[::1] w, is_forest, n_threads=1):
+    """Compute the best score of a labeling through each label of each node, without loss.
+
+    Parameters
+    ----------
+    problem : GraphProblem
+        Without labels.
+    w : ndarray of shape (n_weights,)
+    is_forest : array-like of bool of shape (n_blocks,)
+        Whether a graph has no cycles, so that it is decoded exactly. Must not be true for a graph
+        with a cycle.
+    n_threads : int
+        Number of threads; the scores do not depend on it.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes, K)
+        One row per node, concatenated over graphs. Exact for forests, and for two labels with attractive
+        edges; with constraints, the best scores found by a decoding for each label; otherwise scores of the
+        decoder's labeling with the label of the node changed.
+    """
+    problem._check_weights(w)
+    if problem.has_labels:
+        raise ValueError("max-marginals require a problem without labels")
+    cdef ThreadPool pool = ThreadPool(problem, n_threads)
+    cdef Py_ssize_t n = problem.n_blocks
+    cdef const unsigned char[::1] forests = np.ascontiguousarray(is_forest, dtype=np.uint8)
+    if forests.shape[0] != n:
+        raise ValueError(f"is_forest has {forests.shape[0]} entries, expected {n}")
+    cdef Py_ssize_t[::1] start = np.r_[0, np.cumsum(problem.length, dtype=np.intp)]
+    out = np.empty((start[n], problem.n_labels))
+    cdef double[:, ::1] scores = out
+    cdef Marginals work
+    work.weights, work.is_forest = &w[0], &forests[0]
+    work.start, work.out = &start[0], &scores[0, 0]
+    pool.run_blocks(fill_marginals, &work, NULL, 0, n)
+    return out

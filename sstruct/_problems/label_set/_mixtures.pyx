@@ -55,6 +55,13 @@ cdef class MixtureProblem(WrappedProblem):
         With a decoder over the local polytope. Its other attributes are also available here.
     """
 
+    cdef MultilabelProblem sets                  # `problem`, with its type
+    cdef Py_ssize_t corner_size                  # number of entries of a corner's code
+    # Scratch memory of this object.
+    cdef RelaxedPolygon polygon
+    cdef ScoredCodes corners
+    cdef double[::1] weights                     # (K,): cost of an error at each label
+
     def __init__(self, MultilabelProblem problem not None):
         if not problem.decoder.relaxed:
             raise ValueError("mixtures require a relaxed decoder, found one of integral label sets")

@@ -16,7 +16,7 @@ from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._node_weights cimport (
     NodeWeights, add_row_of, some_potentials_of, some_work_of)
 from sstruct._problems.core._rows cimport (
-    FeatureRows, sstruct_padded, sstruct_row_product, sstruct_row_size)
+    FeatureRows, sstruct_padded, sstruct_row_product, sstruct_row_size, sstruct_rows)
 
 import numpy as np
 
@@ -48,6 +48,22 @@ cdef class MulticlassProblem(BlockProblem):
     ValueError
         If shapes do not match, or a label is invalid.
     """
+
+    cdef dict arguments
+    # Data, shared by forks.
+    cdef readonly FeatureRows features
+    cdef sstruct_rows rows           # a copy of what `features` owns
+    cdef const int32_t[::1] labels
+    cdef const double[:, ::1] cost   # K x KP
+    cdef const double[::1] loss_scale
+    cdef const double[::1] distance  # squared distance between any two classes, for each row
+    cdef readonly Py_ssize_t n_labels, n_features
+    cdef readonly bint bias
+    cdef Py_ssize_t KP, bias_at
+    # Scratch memory of this object.
+    cdef NodeWeights nodes
+    cdef double[::1] theta, lazy_theta
+    cdef int32_t[::1] label
 
     def __init__(self, X, labels, n_labels, *, cost=None, loss_scale=None, bias=True):
         cdef FeatureRows features = FeatureRows(X)

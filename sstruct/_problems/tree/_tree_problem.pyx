@@ -36,7 +36,7 @@ from sstruct._problems.core._range cimport check_scores
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._rows cimport (
     SSTRUCT_DOUBLE, FeatureRows, sstruct_add_row, sstruct_row_product, sstruct_row_size,
-    sstruct_some_potentials)
+    sstruct_rows, sstruct_some_potentials)
 
 import numpy as np
 
@@ -78,6 +78,40 @@ cdef class TreeProblem(BlockProblem):
     in_loss : array-like of bool of shape (n_blocks, n_parts), optional
         Which annotated parts count in the loss. Default: all.
     """
+
+    # Data, shared by forks.
+    cdef dict arguments
+    cdef FeatureRows features
+    cdef sstruct_rows rows                  # a copy of what `features` owns
+    cdef readonly object model
+    cdef const int32_t[::1] parents, order
+    cdef const int64_t[:, ::1] start        # first row of each part of each block, and end of the last
+    cdef const int32_t[:, ::1] labels       # true state of each part, -1: not annotated
+    cdef const int32_t[:, ::1] known        # state that each part must have, -1: unknown
+    cdef const unsigned char[:, ::1] in_loss    # whether each part counts in the loss
+    cdef const int64_t[:, ::1] shape        # height and width of each block's maps, or empty
+    cdef const double[:, ::1] positions     # (x, y) of each row, or empty
+    cdef const double[::1] pair_scores
+    cdef const int64_t[:, ::1] pair_start
+    cdef const double[::1] loss_scale, per_unit
+    cdef readonly Py_ssize_t n_parts, n_types, n_features
+    cdef Py_ssize_t n_edge_features, bias_at, edge_at, type_at
+    cdef bint by_distance, bias, maps, pairs, has_known, has_unscored
+    # Scratch memory of this object: for the block that was decoded last ...
+    cdef int64_t[::1] begin, message_at
+    cdef int32_t[::1] parent
+    cdef double[::1] theta, edge_weights
+    # ... and for a call.
+    cdef double[::1] belief, message, shifted, rest, scratch, change, tree_value
+    cdef int32_t[::1] origin, shifted_from, int_scratch, state, slot
+    cdef int64_t[::1] stamp
+    cdef int64_t now
+    cdef unsigned char[::1] differ
+    # Scratch memory for `maximize_product` and sums.
+    cdef TreeErrorTable error_table
+    cdef double[::1] tables
+    cdef int64_t[::1] table_at
+    cdef TableSums sums
 
     def __init__(
             self, X, states, parents, labels=None, *, loss_scale=None, by_distance=False,

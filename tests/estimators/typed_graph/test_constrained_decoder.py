@@ -10,7 +10,7 @@ from sstruct._estimators.graph.typed_constraints import typed_constraint_rows, v
 from sstruct._estimators.graph.typed_samples import pack_typed
 from sstruct._estimators.graph.typed_training import TypedGraphProblem, typed_graphs
 from sstruct._oracles.core._hard_terms import GraphConstraints
-from sstruct._problems.graph._max_marginals import max_marginals
+from sstruct._problems.graph._graph_problem import max_marginals
 from sstruct._problems.graph.typed_model import TypedModel
 from sstruct.constraints import at_least, at_most, exactly_one, excludes, implies
 from sstruct.inference._methods._constrained_decoder import ConstrainedDecoder
