@@ -249,7 +249,7 @@ def test_many_labels(rng, K):
         ({"labels": ([0, 1, 2, 4], [0, 1, 2])}, "do not divide 3 labels"),
         ({"labels": ([0, 1, 3, 3], [0, 1, 1])}, "labels of row 1 are not ascending"),
         ({"labels": ([0, 0, 0, 3], [0, 2, 1])}, "labels of row 2 are not ascending"),
-        ({"cost": np.ones((2, 4))}, r"cost must have shape \(2, 3\)"),
+        ({"cost": np.ones((2, 4))}, r"cost has shape \(2, 4\), expected \(2, 3\)"),
         ({"cost": -np.ones((2, 3))}, "finite and nonnegative"),
         ({"decoder": LabelForest(3, parents=[-1, 0, -1])}, "block 1: labeling code has label 1"),
     ],

@@ -5,9 +5,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from sstruct._checks.arrays import contiguous
 from sstruct._problems.core._rows import padded_labels
-from sstruct._problems.core.node_arguments import of_blocks, padded
+from sstruct._problems.core.node_arguments import of_blocks, padded, shaped
 from sstruct._problems.core.weight_layout import WeightBlock, WeightLayout, label_blocks, label_row
 
 
@@ -188,11 +187,10 @@ def check_edge_rows(start, length, n_rows, n_features, n_labels):
     """Return the row of each block's first transition as an int64 array."""
     if n_labels * padded_labels(n_labels) > np.iinfo(np.int32).max:
         raise ValueError(f"found {n_labels} labels, too many for features of transitions")
-    start, n_edges = contiguous(start, dtype=np.int64), np.asarray(length) - 1
+    n_edges = np.asarray(length) - 1
     if n_features < 1:
         raise ValueError("transitions have 0 features, expected at least 1")
-    if start.shape != n_edges.shape:
-        raise ValueError(f"start has shape {start.shape}, expected {n_edges.shape}")
+    start = shaped(start, n_edges.shape, np.int64, "start")
     if (start < 0).any() or (n_edges > n_rows - start).any():
         raise ValueError(f"the transitions of a block are not among the {n_rows} rows of edges")
     return start

@@ -5,6 +5,14 @@ import numpy as np
 from sstruct._checks.arrays import contiguous
 
 
+def shaped(values, shape, dtype, name):
+    """Return a contiguous array of a dtype; raise ValueError unless it has a given shape."""
+    values = contiguous(values, dtype=dtype)
+    if values.shape != shape:
+        raise ValueError(f"{name} has shape {values.shape}, expected {shape}")
+    return values
+
+
 def of_blocks(values, n_blocks, dtype, default=1):
     """Return one value per block; None means `default` for all blocks."""
     if values is None:
@@ -23,9 +31,7 @@ def check_node_weights(weights, n_rows):
     """Return the factor of each node's cost as float64; None means ones."""
     if weights is None:
         return np.ones(n_rows)
-    weights = contiguous(weights, dtype=np.float64)
-    if weights.shape != (n_rows,):
-        raise ValueError(f"node_weight has shape {weights.shape}, expected ({n_rows},)")
+    weights = shaped(weights, (n_rows,), np.float64, "node_weight")
     wrong = weights[~(np.isfinite(weights) & (weights >= 0))]
     if len(wrong):
         raise ValueError(f"node_weight must be finite and nonnegative, found {wrong[0]}")
@@ -57,9 +63,7 @@ def padded(table, shape, width, name):
 
 def check_labels(labels, start, length, n_rows, n_labels):
     """Return int32 labels of all rows; labels in blocks must be valid."""
-    labels = contiguous(labels, dtype=np.int32)
-    if labels.shape != (n_rows,):
-        raise ValueError(f"labels has shape {labels.shape}, expected ({n_rows},)")
+    labels = shaped(labels, (n_rows,), np.int32, "labels")
     begun = np.bincount(start, minlength=n_rows + 1)
     ended = np.bincount(start + length, minlength=n_rows + 1)
     covered = labels[np.cumsum(begun - ended)[:n_rows] > 0]
@@ -78,9 +82,7 @@ def check_known(known, shape, sizes):
     """
     if known is None:
         return np.full((1,) * len(shape), -1, np.int32)
-    known = contiguous(known, dtype=np.int32)
-    if known.shape != shape:
-        raise ValueError(f"known has shape {known.shape}, expected {shape}")
+    known = shaped(known, shape, np.int32, "known")
     if (known < -1).any() or (known >= sizes).any():
         raise ValueError(
             f"known must contain valid labels, or -1 for unknown ones, found {known.min()} to "
@@ -93,7 +95,4 @@ def check_in_loss(in_loss, shape):
     """Return which labels count in the loss as uint8; None means that all do."""
     if in_loss is None:
         return np.ones((1,) * len(shape), np.uint8)
-    in_loss = contiguous(in_loss, dtype=bool)
-    if in_loss.shape != shape:
-        raise ValueError(f"in_loss has shape {in_loss.shape}, expected {shape}")
-    return in_loss.view(np.uint8)
+    return shaped(in_loss, shape, bool, "in_loss").view(np.uint8)

@@ -26,11 +26,10 @@ from sstruct._problems.core._rows cimport (
 
 import numpy as np
 
-from sstruct._checks.arrays import contiguous
 from sstruct._oracles.dependency._projective_tree import ProjectiveTreeDecoder
 from sstruct._oracles.dependency._spanning_tree import SpanningTreeDecoder
 from sstruct._problems.core._block_problem import batch_size
-from sstruct._problems.core.node_arguments import check_in_loss, check_known, of_blocks
+from sstruct._problems.core.node_arguments import check_in_loss, check_known, of_blocks, shaped
 from sstruct._problems.dependency.dependency_arguments import (
     InvalidTreeError, NoTreeError, dependency_layout)
 
@@ -134,10 +133,7 @@ cdef class DependencyProblem(BlockProblem):
         self.has_labels = labels is not None
         self.labels = np.zeros(total, dtype=np.int32)
         if self.has_labels:
-            codes = contiguous(labels, dtype=np.int32)
-            if codes.shape != (total,):
-                raise ValueError(f"labels has shape {codes.shape}, expected ({total},)")
-            self.labels = codes
+            self.labels = codes = shaped(labels, (total,), np.int32, "labels")
             for i, (a, size) in enumerate(zip(self.token_start, n_tokens)):
                 self.check_code(i, codes[a:a + size])
         self._set_scratch()

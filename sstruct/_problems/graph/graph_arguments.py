@@ -8,7 +8,7 @@ import numpy as np
 from sstruct._checks.arrays import contiguous
 from sstruct._checks.shown import shortened
 from sstruct._problems.core._rows import check_blocks
-from sstruct._problems.core.node_arguments import of_blocks
+from sstruct._problems.core.node_arguments import of_blocks, shaped
 from sstruct._problems.core.weight_layout import WeightLayout, dense_block, label_blocks
 from sstruct._problems.graph.grid_edges import grid_edges
 
@@ -201,9 +201,7 @@ def check_grids(grids, length, edges, edge_start, n_edges):
     """Return heights, widths and connectivities (n, 3); 0 for blocks that are not whole grids."""
     if grids is None:
         return np.zeros((len(length), 3), dtype=np.int64)
-    grids = contiguous(grids, dtype=np.int64)
-    if grids.shape != (len(length), 3):
-        raise ValueError(f"grids has shape {grids.shape}, expected {(len(length), 3)}")
+    grids = shaped(grids, (len(length), 3), np.int64, "grids")
     known = set()
     for i in np.flatnonzero(grids[:, 2]):
         height, width, connectivity = shape = tuple(grids[i].tolist())

@@ -5,6 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from sstruct._checks.arrays import contiguous
+from sstruct._problems.core.node_arguments import shaped
 from sstruct._problems.core.weight_layout import WeightLayout, dense_block, label_blocks
 
 
@@ -57,9 +58,7 @@ def check_label_costs(cost, n_labels):
     """Return the costs of errors at labels that are off and on, float64 (2, n_labels)."""
     if cost is None:
         return np.ones((2, n_labels))
-    cost = contiguous(cost, dtype=np.float64)
-    if cost.shape != (2, n_labels):
-        raise ValueError(f"cost must have shape {(2, n_labels)}, found {cost.shape}")
+    cost = shaped(cost, (2, n_labels), np.float64, "cost")
     wrong = cost[~(np.isfinite(cost) & (cost >= 0))]
     if len(wrong):
         raise ValueError(f"cost must be finite and nonnegative, found {wrong[0]}")

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from sstruct._checks.arrays import contiguous
+from sstruct._problems.core.node_arguments import shaped
 from sstruct._problems.core.weight_layout import WeightLayout, dense_block
 
 
@@ -99,9 +100,7 @@ def check_start(start, n_parts, n_rows, n_types):
 def check_labels(labels, start):
     """Return int32 states, -1 for parts without annotation; each block must have an annotation."""
     sizes = np.diff(start, axis=1)
-    labels = contiguous(labels, dtype=np.int32)
-    if labels.shape != sizes.shape:
-        raise ValueError(f"labels has shape {labels.shape}, expected {sizes.shape}")
+    labels = shaped(labels, sizes.shape, np.int32, "labels")
     if (labels < -1).any() or (labels >= sizes).any():
         i, p = np.argwhere((labels < -1) | (labels >= sizes))[0]
         raise ValueError(
@@ -119,9 +118,7 @@ def check_places(shape, positions, start, n_rows, n_types):
     if (shape is None) == (positions is None):
         raise ValueError("expected either the shape of maps or the positions of candidates")
     if positions is not None:
-        positions = contiguous(positions, dtype=np.float64)
-        if positions.shape != (n_rows, 2):
-            raise ValueError(f"positions has shape {positions.shape}, expected {(n_rows, 2)}")
+        positions = shaped(positions, (n_rows, 2), np.float64, "positions")
         return np.empty((0, 2), dtype=np.int64), positions
     shape = contiguous(shape, dtype=np.int64)
     if shape.shape != (len(start), 2) or (shape < 1).any():
