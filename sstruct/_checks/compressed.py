@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._checks._scans import INT32, is_canonical, rises
-from sstruct._checks.arrays import concatenated, contiguous, first_true
+from sstruct._checks.arrays import contiguous, first_true
 from sstruct._checks.shown import shortened
 
 # Compiled code uses 32-bit column indices, and rows without entries require memory too.
@@ -132,6 +132,8 @@ def check_rows(matrix, rows, name):
 def stacked(items, name):
     """Stack sparse matrices with the same number of columns as CSR, and validate them.
 
+    Dense arrays among them raise TypeError.
+
     Parameters
     ----------
     items : nonempty list of sparse matrices
@@ -140,6 +142,8 @@ def stacked(items, name):
     """
     parts = []
     for i, item in enumerate(items):
+        if not sparse.issparse(item):
+            raise TypeError(f"found sparse and dense arrays in {name}, expected one of the two")
         if item.format == "csr" and isinstance(item, FORMATS["csr"]) and len(item.shape) == 2:
             # Columns are validated after stacking, which is faster; int64 indices would overflow.
             _check_pointers(item, f"{name}[{i}]", item.shape[0])
@@ -157,22 +161,6 @@ def stacked(items, name):
             check_compressed(part, f"{name}[{i}]")
         raise
     return flat
-
-
-def concatenated_tables(tables, name):
-    """Concatenate tables with the same number of columns, all of them sparse or all dense.
-
-    Parameters
-    ----------
-    tables : nonempty list of arrays or sparse matrices
-    name : str
-        Name of the list in errors.
-    """
-    kinds = set(map(type, tables))
-    are_sparse = {issubclass(kind, sparse.sparray | sparse.spmatrix) for kind in kinds}
-    if len(are_sparse) > 1:
-        raise TypeError(f"found sparse and dense arrays in {name}, expected one of the two")
-    return (stacked if True in are_sparse else concatenated)(tables, name)
 
 
 def _array(matrix, part, name, kinds):

@@ -6,8 +6,8 @@ The features of transitions are called edge features, as for graphs.
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import check_unmasked, is_empty, is_sized, real_array
-from sstruct._checks.compressed import check_attributes, concatenated_tables
+from sstruct._checks.arrays import check_unmasked, concatenated, is_empty, is_sized, real_array
+from sstruct._checks.compressed import check_attributes, stacked
 from sstruct._input.frames import check_names, column_names
 
 PAIR = "(features, edge features)"
@@ -127,7 +127,8 @@ def join_edge_features(parts, lengths, name, expected=None):
                 "use arrays of shape (0, n_edge_features)"
             )
         return np.zeros((0, expected)), None
-    return concatenated_tables(rows, f"the edge features of {name}"), names
+    join = stacked if any(map(sparse.issparse, rows)) else concatenated
+    return join(rows, f"the edge features of {name}"), names
 
 
 def _as_table(part, what):

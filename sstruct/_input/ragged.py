@@ -21,6 +21,7 @@ from sstruct._checks.arrays import (
     check_depth,
     check_given_target,
     check_unmasked,
+    concatenated,
     contiguous,
     describe_invalid,
     first_beyond,
@@ -31,12 +32,7 @@ from sstruct._checks.arrays import (
     items_of,
     real_array,
 )
-from sstruct._checks.compressed import (
-    as_csr,
-    check_attributes,
-    check_compressed,
-    concatenated_tables,
-)
+from sstruct._checks.compressed import as_csr, check_attributes, check_compressed, stacked
 from sstruct._checks.shown import brief, error_kind, shortened
 from sstruct._compat import validate_data
 from sstruct._input.completion import KnownLabels
@@ -352,8 +348,8 @@ def _concatenated(X, expected, numeric):
     if not items and expected is None:
         raise NoNodesError(NO_NODES, range(len(X)))
     items = items or [np.empty((0, expected))]
-    is_single = len(items) == 1 and not sparse.issparse(items[0])
-    flat = items[0] if is_single else concatenated_tables(items, "X")
+    join = stacked if any(map(sparse.issparse, items)) else concatenated
+    flat = items[0] if len(items) == 1 and join is concatenated else join(items, "X")
     rows = (numeric_rows if numeric else _as_it_is)(flat, "X")
     offsets = np.array([0, *accumulate(lengths)], dtype=np.int64)
     return Nodes(rows, offsets, "ragged", 0, names)

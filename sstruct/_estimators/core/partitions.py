@@ -5,10 +5,11 @@ from contextlib import nullcontext
 from itertools import chain
 
 import numpy as np
+from scipy import sparse
 from sklearn import config_context, get_config
 
-from sstruct._checks.arrays import is_sized
-from sstruct._checks.compressed import concatenated_tables
+from sstruct._checks.arrays import concatenated, is_sized
+from sstruct._checks.compressed import stacked
 from sstruct._checks.shown import errors_of
 from sstruct._cluster.partition import (
     check_length,
@@ -177,10 +178,12 @@ def _in_one_piece(pairs):
 
 def _concatenated(parts):
     """Return the concatenation of partitions, a list if they are lists or Sequences."""
+    if sparse.issparse(parts[0]):
+        return stacked(parts, "the partitions")
     if isinstance(parts[0], list | Sequences):
         return list(chain(*parts))
     table = frames.joined(parts)
-    return concatenated_tables(parts, "the partitions") if table is None else table
+    return concatenated(parts, "the partitions") if table is None else table
 
 
 def chosen_samples(X, y, places, n_samples, number):
