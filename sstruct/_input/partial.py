@@ -10,13 +10,7 @@ import numpy as np
 from sstruct._checks.arrays import first_true, is_ordered, items_of
 from sstruct._checks.parameters import is_real
 from sstruct._checks.shown import shortened
-from sstruct._input.labels import (
-    check_label,
-    encode,
-    is_hashable,
-    label_array,
-    masked_as_none,
-)
+from sstruct._input.labels import check_label, encode, is_hashable, label_array, masked_as_none
 from sstruct.sequences import Sequences
 
 # Limit on the number of labels in an error.

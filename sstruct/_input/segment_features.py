@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sstruct._checks.arrays import LARGEST, array_of, listed
+from sstruct._checks.arrays import LARGEST, array_of, first_beyond, listed
 from sstruct._checks.shown import shortened
 from sstruct._problems.segment.segment_arguments import FEATURE_KINDS, SegmentRows
 
@@ -99,10 +99,9 @@ def _values(found, i, n_segments, n_expected):
     if found.dtype.kind not in "biuf":
         raise TypeError(f"{name} has dtype {found.dtype}, expected numbers")
     found = np.ascontiguousarray(found, dtype=np.float64)
-    if not (np.abs(found) <= LARGEST).all():
-        wrong = np.argwhere(~(np.abs(found) <= LARGEST))[0]
+    if (wrong := first_beyond(found)) is not None:
         raise ValueError(
-            f"{name} contains {found[tuple(wrong)]:g} in row {wrong[0]}, expected finite numbers "
-            f"of at most {LARGEST:g} in absolute value"
+            f"{name} contains {wrong[1]:g} in row {wrong[0]}, expected finite numbers of at most "
+            f"{LARGEST:g} in absolute value"
         )
     return found
