@@ -151,14 +151,14 @@ class Array(Field):
     """
 
     dtype: type
-    shape: tuple | None = None
+    shape: tuple
     least: float = -math.inf
     most: float = math.inf
     any_float: bool = False  # NaN and infinities too
 
     def expected(self):
-        shape = "" if self.shape is None else f" of shape ({', '.join(map(str, self.shape))})"
-        return f"a contiguous {np.dtype(self.dtype)} array{shape}"
+        shape = ", ".join(map(str, self.shape))
+        return f"a contiguous {np.dtype(self.dtype)} array of shape ({shape})"
 
     def check(self, value, name, sizes):
         check_array(value, name, self.expected())
@@ -304,8 +304,6 @@ def check_array(value, name, expected):
 
 def check_shape(value, name, shape, sizes):
     """Raise Unexpected unless an array has a shape; the first use of a letter defines its size."""
-    if shape is None:
-        return
     named = ", ".join(f"{part} = {sizes[part]}" if part in sizes else f"{part}" for part in shape)
     is_valid = value.ndim == len(shape) and all(
         part is None or (sizes.setdefault(part, n) if isinstance(part, str) else part) == n
