@@ -43,8 +43,6 @@ class CustomStructure(Structure):
         oracle = adapter_of(self.oracle)
         samples = oracle.samples(X, y if completion is None else completion.codes)
         weights = check_weights(sample_weight, len(samples))
-        if not weights.any():
-            raise ValueError("all samples have weight 0, expected at least one positive weight")
         options = CallOptions(
             n_jobs=self.n_jobs,
             batch_size=(
