@@ -256,10 +256,7 @@ def find_classes(labels):
     """Return the distinct labels as a 1-D array in a deterministic order."""
     if labels.dtype != object:
         return np.unique(labels)
-    try:
-        return as_labels(ordered(labels))
-    except TypeError:
-        raise _unhashable(labels) from None
+    return as_labels(ordered(labels))
 
 
 def training_classes(classes, labels, used, sample_of):
