@@ -33,20 +33,8 @@ SINGLE = "X must be a list of signals, but is a single signal; pass it as a list
 MOST_DISTANCE = LARGEST**0.25
 
 
-@dataclass(frozen=True)
-class Signals:
-    """Signals as flat rows.
-
-    Attributes
-    ----------
-    nodes : Nodes
-        With dense float64 rows.
-    """
-
-    nodes: Nodes
-
-    def __len__(self):
-        return len(self.nodes)
+class Signals(Nodes):
+    """Signals as flat rows, which are dense float64."""
 
     def sums(self, used, scale, with_positions):
         """Return the SignalSums of some signals, after subtracting the median of each feature.
@@ -54,9 +42,9 @@ class Signals:
         used : bool ndarray of shape (n,), False for empty signals
         scale : "noise" to divide each feature of each signal by its noise level, or None
         """
-        rows, floors, offsets = [], [], self.nodes.offsets
+        rows, floors, offsets = [], [], self.offsets
         for i in np.flatnonzero(used):
-            x = self.nodes.flat[offsets[i] : offsets[i + 1]]
+            x = self.flat[offsets[i] : offsets[i + 1]]
             level = noise_level(x)
             x = x - np.median(x, axis=0)
             if scale == "noise":
@@ -67,7 +55,7 @@ class Signals:
             floors.append(np.maximum(level, 1 / MOST_DISTANCE) ** 2)
         return SignalSums.of(
             np.concatenate(rows),
-            self.nodes.lengths[used],
+            self.lengths[used],
             VARIANCE_FLOOR * np.array(floors),
             with_positions,
         )
@@ -101,13 +89,13 @@ def _check_magnitudes(x, i, scale):
 
 def pack_signals(expected, X):
     """Validate X and return its Signals; 1-D signals have one feature."""
-    nodes = pack_nodes(expected, _with_columns(X))
+    nodes = Signals(**vars(pack_nodes(expected, _with_columns(X))))
     if nodes.form == "rows":  # a sparse matrix
         raise ValueError("X must be a list of signals, found a matrix; pass [X] if it is a signal")
     if sparse.issparse(nodes.flat):
         nodes.flat = nodes.flat.toarray()
     nodes.flat = np.ascontiguousarray(nodes.flat, dtype=np.float64)
-    return Signals(nodes)
+    return nodes
 
 
 def _with_columns(X):

@@ -105,7 +105,7 @@ class ChangePointStructure(Structure):
 
     def train(self, X, y, sample_weight, completion=None, model=None):
         signals = self.pack(X, model)
-        nodes, lengths = signals.nodes, signals.nodes.lengths
+        lengths = signals.lengths
         intervals = pack_changes(y, "y", lengths, intervals=True)
         annotated = changes = [of_one.sum(axis=1) // 2 for of_one in intervals]
         if completion is not None:
@@ -115,11 +115,11 @@ class ChangePointStructure(Structure):
         _check_durations(changes, lengths, limits)
         used = (weights > 0) & (lengths > 0)
         if not used.any():
-            raise NoNodesError("X has no nodes in any sample with positive weight", nodes.empty)
+            raise NoNodesError("X has no nodes in any sample with positive weight", signals.empty)
         bins = self.chosen_bins(annotated, lengths, weights * used, model)
         attributes = {
-            "n_features_in_": nodes.n_features,
-            "feature_names_in_": nodes.feature_names,
+            "n_features_in_": signals.n_features,
+            "feature_names_in_": signals.feature_names,
             "duration_bins_": bins,
             "_costs": kinds,
             "_durations": limits,
@@ -142,8 +142,8 @@ class ChangePointStructure(Structure):
         common += [] if bins is None else [bins]
 
         def of_first(n):
-            end = nodes.offsets[n]
-            return [nodes.flat[:end], nodes.offsets[: n + 1], used[:n], *intervals[:n]]
+            end = signals.offsets[n]
+            return [signals.flat[:end], signals.offsets[: n + 1], used[:n], *intervals[:n]]
 
         return Training(
             problem,
@@ -158,7 +158,7 @@ class ChangePointStructure(Structure):
             ),
             Inference("pruned optimal partitioning"),
             attributes,
-            empty=nodes.empty,
+            empty=signals.empty,
             # Few weights: cutting planes need the fewest oracle calls, but keep no dual weights.
             auto_solver="cutting-plane" if supported else "mp-bcfw",
         )
@@ -177,7 +177,7 @@ class ChangePointStructure(Structure):
 
         known : intervals of each signal, each with one change, or None
         """
-        lengths = samples.nodes.lengths
+        lengths = samples.lengths
         if not lengths.any():
             return changes_of_codes(np.empty(0, dtype=np.int32), lengths)
         used = lengths > 0
@@ -201,7 +201,7 @@ class ChangePointStructure(Structure):
         return changes_of_codes(codes, lengths)
 
     def truth(self, model, samples, y, sample_weight):
-        changes = pack_changes(y, "y", samples.nodes.lengths, intervals=True)
+        changes = pack_changes(y, "y", samples.lengths, intervals=True)
         return changes, check_weights(sample_weight, len(samples))
 
     def score(self, model, samples, truth):
@@ -209,7 +209,7 @@ class ChangePointStructure(Structure):
         return boundary_f1(changes, self.decode(model, samples), self.tolerance, weights)
 
     def hidden(self, X, y, sample_weight):
-        nodes = self.pack(X).nodes
+        nodes = self.pack(X)
         intervals = pack_changes(y, "y", nodes.lengths, intervals=True)
         trained = (check_weights(sample_weight, len(nodes)) > 0) & (nodes.lengths > 0)
         return KnownIntervals(intervals, nodes.lengths, trained, nodes.empty)
