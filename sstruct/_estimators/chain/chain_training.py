@@ -285,15 +285,8 @@ class LabeledChains:
 
 def _labeled_runs(used, offsets):
     """Return the first row and the length of each run of used nodes in a sequence."""
-    if used.all():
-        length = offsets[1:] - offsets[:-1]
-        return offsets[:-1][length > 0], length[length > 0]
-    begins = used.copy()
-    begins[1:] &= ~used[:-1]
-    ends = used.copy()
-    ends[:-1] &= ~used[1:]
-    inner = offsets[(offsets > 0) & (offsets < len(used))]
-    begins[inner] = used[inner]
-    ends[inner - 1] = used[inner - 1]
-    start = np.flatnonzero(begins)
-    return start, np.flatnonzero(ends) + 1 - start
+    is_offset = np.zeros(len(used) + 1, dtype=bool)
+    is_offset[offsets] = True
+    start = np.flatnonzero(used & (is_offset[:-1] | ~np.append(False, used[:-1])))
+    end = np.flatnonzero(used & (is_offset[1:] | ~np.append(used[1:], False))) + 1
+    return start, end - start
