@@ -384,7 +384,7 @@ class NodeStructure(Structure):
         return flat_labels(y, nodes, self)
 
     def truth(self, model, samples, y, sample_weight):
-        return self.truth_of_nodes(model.classes_, samples, y, sample_weight)
+        return self.truth_of_nodes(model.classes_, self.nodes_of(samples), y, sample_weight)
 
     def truth_of_nodes(self, classes, nodes, y, sample_weight):
         """Return the index of the label of each of the Nodes, and their weights."""

@@ -208,9 +208,6 @@ class GraphStructure(NodeStructure):
         shapes = getattr(samples.nodes, "shapes", None)
         return known_codes(y_partial, samples.nodes, model.classes_, self.ignore_label, shapes)
 
-    def truth(self, model, samples, y, sample_weight):
-        return self.truth_of_nodes(model.classes_, samples.nodes, y, sample_weight)
-
     def hidden(self, X, y, sample_weight):
         nodes = self.pack(X).nodes
         return known_labels(self, nodes, self.labels(y, nodes), sample_weight)
