@@ -277,15 +277,8 @@ def _common_shape(labelings):
 
 def _label_image(name, labels):
     """Return labels as an array (height, width)."""
-    if sparse.issparse(labels):
-        raise TypeError(
-            f"the labels of {shortened(name)} are a sparse matrix, expected an array of shape "
-            "(height, width)"
-        )
-    try:
-        array = np.asarray(labels)
-    except ValueError:  # rows of different lengths
-        array = np.empty(len(labels), dtype=object)
+    name = f"the labels of {shortened(name)}"
+    array = array_of(labels, name, "an array of shape (height, width)")
     if array.ndim != 2:
         several = array.ndim > 2 or array.dtype == object
         hint = "; pass a single image" if several else ""
@@ -293,10 +286,7 @@ def _label_image(name, labels):
             hint = (
                 "; use sstruct.preprocessing.pixel_labels(segments, labels) for labels of segments"
             )
-        raise ValueError(
-            f"the labels of {shortened(name)} have shape {array.shape}, expected (height, width)"
-            f"{hint}"
-        )
+        raise ValueError(f"{name} have shape {array.shape}, expected (height, width){hint}")
     return array
 
 
@@ -337,15 +327,10 @@ def _pixels_of(X, segments):
         return nodes.shape, nodes, n_nodes
     if segments is not None:
         raise ValueError("segments requires a graph, but X is not a tuple (node features, edges)")
-    try:
-        shape = np.shape(X)
-    except ValueError:  # rows of different lengths
-        shape = (len(X),)
+    expected = "a single image (height, width, n_features), such as X[0] of several images"
+    shape = array_of(X, "X", expected).shape
     if len(shape) != 3:
-        raise ValueError(
-            f"X has shape {shape}, expected a single image (height, width, n_features), such as "
-            "X[0] of several images"
-        )
+        raise ValueError(f"X has shape {shape}, expected {expected}")
     return shape[:2], None, None
 
 

@@ -303,7 +303,7 @@ FLAT = np.zeros((2, 3), dtype=int)
             {"y_pred": object_array([FLAT])},
             r"'prediction' have shape \(1,\), .* pass a single image",
         ),
-        ({"y_pred": [[0, 1], [1]]}, r"'prediction' have shape \(2,\), expected \(height, width\)"),
+        ({"y_pred": [[0, 1], [1]]}, r"'prediction' must be an array of shape \(height, width\)"),
         ({"y_pred": {"a": FLAT, "b": FLAT.T}}, r"'b' have shape \(3, 2\), expected \(2, 3\)"),
         ({"y_pred": {}}, "y_pred is empty"),
         ({"y_pred": {"truth": FLAT}}, "a prediction is named 'truth'"),
@@ -318,7 +318,7 @@ def test_segmentations_with_wrong_shapes_raise_before_drawing(change, message):
     figures = plt.get_fignums()
     with pytest.raises(ValueError, match=message):
         SegmentationDisplay.from_predictions(**{"y_true": FLAT, "y_pred": FLAT, **change})
-    with pytest.raises(TypeError, match="'prediction' are a sparse matrix"):
+    with pytest.raises(TypeError, match=r"'prediction' must be .* a sparse matrix"):
         SegmentationDisplay.from_predictions(FLAT, sparse.dok_array(FLAT))
     assert plt.get_fignums() == figures
 
@@ -408,7 +408,7 @@ def test_invalid_sample_raises_before_prediction(rng):
     unfitted = fitted(predict=None)
     for X, keywords, message in (
         ([image], {}, r"X has shape \(1, 2, 3, 1\), expected a single image .*X\[0\]"),
-        ([image, image[:1]], {}, r"X has shape \(2,\), expected a single image"),
+        ([image, image[:1]], {}, r"X must be a single image .*X\[0\]"),
         (image[..., 0], {}, r"X has shape \(2, 3\), expected a single image"),
         ([graph], {"segments": segments}, "X is a list of 1 graphs, expected a single one"),
         (graph, {}, "X is a graph, which requires segments"),
