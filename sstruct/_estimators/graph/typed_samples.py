@@ -10,12 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._checks.arrays import (
-    check_depth,
     check_magnitudes,
     concatenated,
     is_empty,
     is_sized,
-    items_of,
+    listed_samples,
+    listed_targets,
     real_array,
 )
 from sstruct._checks.compressed import as_csr, check_compressed, stacked
@@ -24,7 +24,7 @@ from sstruct._checks.shown import shortened
 from sstruct._estimators.graph.graph_samples import edge_pairs
 from sstruct._estimators.graph.graph_training import Graphs, rows_of
 from sstruct._input.labels import as_labels, concatenate_labels, label_rules
-from sstruct._input.ragged import NO_NODES, Nodes, NoNodesError, check_label_sequence, check_target
+from sstruct._input.ragged import NO_NODES, Nodes, NoNodesError, check_label_sequence
 
 GRAPH = "(node features of each type, edges of each pair of types)"
 
@@ -84,12 +84,7 @@ def pack_typed(X, n_features=None, pairs=None):
 
     n_features, pairs : values from the fit, or None
     """
-    check_depth(X, "X")
-    X = items_of(X)
-    if not isinstance(X, list | tuple | np.ndarray) or not is_sized(X):
-        raise TypeError(f"X must be a list of graphs, tuples {GRAPH}, found {type(X).__name__}")
-    if len(X) == 0 and n_features is None:
-        raise ValueError("X is empty, expected at least one graph")
+    X = listed_samples(X, f"a list of graphs, tuples {GRAPH}", "graph", n_features is not None)
     n_types = None if n_features is None else len(n_features)
     X = _with_types(X, n_types)
     for i, item in enumerate(X):
@@ -310,14 +305,7 @@ def _check_distinct_edges(edges, first, i):
 
 def labels_by_type(y, typed, structure):
     """Return one array of labels per type, concatenated over samples."""
-    check_target(y, structure.estimator_name)
-    y = items_of(y)
-    if not isinstance(y, list | tuple | np.ndarray) or not is_sized(y):
-        raise TypeError(
-            f"y must be a list with the labels of each sample, found {type(y).__name__}"
-        )
-    if len(y) != len(typed):
-        raise ValueError(f"X has {len(typed)} samples but y has {len(y)}")
+    y = listed_targets(y, len(typed), "a list with the labels of each sample")
     n_types = typed.counts.shape[1]
     for i, item in enumerate(y):
         if not isinstance(item, list | tuple | np.ndarray) or not is_sized(item):
