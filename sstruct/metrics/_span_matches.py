@@ -173,11 +173,6 @@ def _pairs(true, found, choose):
     return pairs + [(span, None) for span in true if span[0] not in matched]
 
 
-def closest_pairs(true, found):
-    """Return the pairs of the matching "type"."""
-    return _pairs(true, found, _closest)
-
-
 def _outcome(matching, true, found):
     if found is None:
         return "missed"
@@ -286,7 +281,7 @@ def span_confusions(
     offsets = both[0].offsets.tolist()
     words = None if tokens is None else checked_tokens(tokens, offsets)
     counts, examples = Counter(), defaultdict(list)
-    for true, found in closest_pairs(*span_lists(both)):
+    for true, found in _pairs(*span_lists(both), _closest):
         error = error_of(true, found)
         if error is None:
             continue

@@ -392,7 +392,7 @@ class _Pairs:
             if weight != 0 and weight != 1:
                 return self.weighted(self.names[_text(name)], weight)
             code = self.names[_text(name)] if weight else ABSENT
-        elif type(value).__hash__ is not None and _is_missing(value):
+        elif type(value).__hash__ is not None and is_missing(value):
             return self.absent(_text(name))
         else:
             raise _unsupported(name, value)
@@ -482,7 +482,8 @@ class _Encoded:
             try:
                 self._item(item, codes)
             except (TypeError, ValueError, OverflowError) as error:
-                raise _with_place(error, i, t) from None
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                raise kind(f"X[{i}][{t}]: {error}") from None
             sizes[t] = len(codes) - before
         return np.array(codes, dtype=np.int32), sizes
 
@@ -542,7 +543,7 @@ class _Encoded:
                 return
         is_set = isinstance(values, set | frozenset)
         values = [_plain(value) for value in values]
-        known = [value for value in values if not _is_missing(value)]
+        known = [value for value in values if not is_missing(value)]
         if known and all(isinstance(value, NUMBERS) for value in known):
             if is_set:
                 raise TypeError(
@@ -608,10 +609,6 @@ def _joined(parts, dtype):
     return np.concatenate([np.empty(0, dtype), *parts])
 
 
-def _is_missing(value):
-    return value is None or is_missing(value)
-
-
 def _plain(value):
     """Return the value of a member of an Enum, and 1-D arrays as NumPy arrays."""
     while isinstance(value, Enum):
@@ -646,11 +643,6 @@ def _unsupported(name, value):
         f"attribute {shortened(name)} is {_described(value)}, expected a string, a number, a bool, "
         "None, a dict of these, or a list of strings or of numbers"
     )
-
-
-def _with_place(error, i, t):
-    kind = TypeError if isinstance(error, TypeError) else ValueError
-    return kind(f"X[{i}][{t}]: {error}")
 
 
 def _checked_dtype(dtype):
