@@ -222,10 +222,7 @@ def edge_pairs(edges, what, hint=lambda edges: ""):
     hint : callable
         Returns advice for edges of another shape or dtype.
     """
-    try:
-        edges = np.asarray(edges)
-    except ValueError:
-        raise ValueError(f"{what} differ in length, expected an (E, 2) array") from None
+    edges = array_of(edges, what, "an (E, 2) array")
     if edges.size == 0:
         return np.zeros((0, 2), dtype=np.int64)
     if edges.ndim != 2 or edges.shape[1] != 2:

@@ -534,7 +534,7 @@ PATH = sparse.csr_array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
          None),
         (np.array([[0, 1, 0, 1], [1, 2, 2, 3]])[:, :3], r"shape \(2, 3\).*use edges.T$",
          np.transpose),
-        ([[0, 1], [2]], "differ in length", None),
+        ([[0, 1], [2]], r"must be an \(E, 2\) array", None),
     ],
     ids=["weights", "diagonal", "directed", "shape", "dense", "dense weights", "dense directed",
          "both ways", "loop", "swapped", "transposed", "ragged"],
