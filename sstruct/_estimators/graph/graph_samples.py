@@ -370,15 +370,11 @@ def _node_sizes(items, nodes):
                 f"the node sizes of X[{i}] have shape {own.shape} and dtype {own.dtype}, expected "
                 f"{nodes.lengths[i]} numbers"
             )
-        wrong = own[~(np.isfinite(own) & (own > 0))]
+        wrong = own[~((own > 0) & (own <= LARGEST))]
         if len(wrong):
             raise ValueError(
-                f"the node sizes of X[{i}] must be finite and positive, found {wrong[0]:g}"
-            )
-        if own.max(initial=0) > LARGEST:
-            raise ValueError(
-                f"the node sizes of X[{i}] contain {own.max():g}, expected at most {LARGEST:g}; "
-                "divide all sizes by the same number"
+                f"the node sizes of X[{i}] must be positive and at most {LARGEST:g}, found "
+                f"{wrong[0]:g}"
             )
         sizes[nodes.offsets[i] : nodes.offsets[i + 1]] = own
     return sizes

@@ -383,7 +383,7 @@ EDGE = np.array([[0, 1]])
         ((np.ones((2, 2)), EDGE, [[-1.0]]), r"the edge features of X\[1\] contain -1, but"),
         ((np.ones((2, 2)), EDGE), r"X\[1\] has no edge features, required by"),
         ((np.ones((2, 2)), EDGE, [[1.0]], np.ones(3)), r"node sizes of X\[1\] have shape \(3,\)"),
-        ((np.ones((2, 2)), EDGE, [[1.0]], [1.0, 0.0]), r"the node sizes of X\[1\] must be finite"),
+        ((np.ones((2, 2)), EDGE, [[1.0]], [1.0, 0.0]), r"node sizes of X\[1\] must be positive"),
         ((np.ones((2, 2)), EDGE, [[1.0]], ["a", "b"]), r"the node sizes of X\[1\] have"),
     ],
 )  # fmt: skip
