@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sstruct._checks.arrays import array_of
-from sstruct._estimators.graph.graph_samples import contrast
+from sstruct._estimators.graph.graph_samples import contrast, label_image
 from sstruct._input.labels import as_labels, encode, find_classes, is_label, masked_as_none
 from sstruct._input.segments import numbered, painted
 
@@ -146,14 +146,7 @@ def superpixel_labels(
     array([0, 0, 1])
     """
     nodes, n_nodes = numbered(segments, mask)
-    labels = masked_as_none(labels)
-    if not isinstance(labels, np.ndarray):
-        try:
-            labels = np.asarray(labels, dtype=object)
-        except ValueError:
-            raise ValueError(
-                f"labels has rows of different shapes, expected shape {nodes.shape} like segments"
-            ) from None
+    labels = label_image(masked_as_none(labels))
     if labels.shape != nodes.shape:
         raise ValueError(f"labels has shape {labels.shape}, but segments has shape {nodes.shape}")
     flat, at, width = labels.ravel(), nodes.ravel(), nodes.shape[1]

@@ -205,7 +205,9 @@ def test_invalid_labels():
         ValueError, match=r"labels has shape \(2, 2\), but segments has shape \(2, 3\)"
     ):
         superpixel_labels(SEGMENTS, [[0, 1], [1, 0]])
-    with pytest.raises(ValueError, match=r"labels has rows of different shapes, .* \(2, 3\)"):
+    with pytest.raises(ValueError, match=r"labels has shape \(2,\), .* shape \(2, 3\)"):
+        superpixel_labels(SEGMENTS, [np.zeros(3), np.zeros(2)])
+    with pytest.raises(TypeError, match=r"the label of pixel \(1, 0\): .* is not hashable"):
         superpixel_labels(SEGMENTS, [np.zeros(3), np.zeros((3, 1))])
     with pytest.raises(ValueError, match=r"values of shape \(4,\) for 3 segments"):
         pixel_labels(SEGMENTS, np.zeros(4))

@@ -467,7 +467,7 @@ def _contrasts(nodes, edges, edge_start, n_edges):
     return out
 
 
-def _label_image(item):
+def label_image(item):
     """Return labels as a 2-D array; lists of rows become an array of objects.
 
     Labels may be tuples, which NumPy would convert to further axes.
@@ -495,7 +495,7 @@ def image_labels(y, nodes, structure):
         raise ValueError(f"X has {len(nodes)} samples but y has {len(y)}")
     items = []
     for i, item in enumerate(y):
-        item = _label_image(item)
+        item = label_image(item)
         if item.shape != tuple(nodes.shapes[i]) and (item.size or nodes.lengths[i]):
             raise ValueError(
                 f"X[{i}] is an image of shape {tuple(nodes.shapes[i].tolist())} but y[{i}] has "
