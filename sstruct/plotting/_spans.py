@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from sstruct._checks.arrays import check_listed
 from sstruct._checks.parameters import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._input.label_schemes import LabelCodes, spans_in
-from sstruct._input.labels import label_list
+from sstruct.metrics._flat_labels import matched
+from sstruct.metrics._span_matches import checked_tokens
 from sstruct.spans import Invalid, Scheme
 
 from ._matplotlib import drawing_axes
@@ -152,28 +152,19 @@ class SpanDisplay:
         """
         if not is_integer(n) or n < 1:
             raise ValueError(f"n must be an integer of at least 1, found {shortened(n)}")
-        y_true, y_pred = _listed(y_true, "y_true"), _listed(y_pred, "y_pred")
-        tokens = None if tokens is None else _listed(tokens, "tokens")
-        for name, others in (("y_pred", y_pred), ("tokens", tokens or y_true)):
-            if len(others) != len(y_true):
-                raise ValueError(f"{name} has {len(others)} sequences, expected {len(y_true)}")
+        y_true, y_pred = matched(y_true, y_pred)
+        if tokens is not None:
+            checked_tokens(tokens, np.cumsum([0, *map(len, y_true)]))
+            tokens = [[*map(str, words)] for words in tokens]
         table = LabelCodes(scheme, suffix, background)
         rows = []
         for i, (labels, found) in enumerate(zip(y_true, y_pred)):
-            labels = label_list(labels, f"y_true[{i}]")
-            found = label_list(found, f"y_pred[{i}]")
-            words = labels if tokens is None else [*map(str, tokens[i])]
-            for name, values in (("y_pred", found), ("tokens", words)):
-                if len(values) != len(labels):
-                    raise ValueError(
-                        f"{name}[{i}] has {len(values)} entries, expected {len(labels)}"
-                    )
             spans = [
                 spans_in(each, table, invalid, f"{name}[{i}]")
                 for name, each in (("y_true", labels), ("y_pred", found))
             ]
             if len(rows) < n and not (only_errors and spans[0] == spans[1]):
-                rows.append((*spans, words, str(i)))
+                rows.append((*spans, None if tokens is None else tokens[i], str(i)))
         true, predicted, words, names = map(list, zip(*rows)) if rows else ([], [], [], [])
         return cls(true, predicted, None if tokens is None else words, names).plot(ax)
 
@@ -237,8 +228,3 @@ class SpanDisplay:
             return np.append(0, np.cumsum([len(word) + 1 for word in self.tokens[i]]))
         stops = [span[1] for part in self._parts() for span in part[i]]
         return np.arange(max(stops, default=0) + 1)
-
-
-def _listed(values, name):
-    check_listed(values, name, "sequences", rejected=(str, bytes))
-    return list(values)

@@ -65,10 +65,10 @@ def test_estimator():
     [
         ({"n": 0}, ValueError, "n must be an integer of at least 1, found 0"),
         ({"y_pred": FOUND[:2]}, ValueError, "y_pred has 2 sequences, expected 3"),
-        ({"y_pred": [["O"], *FOUND[1:]]}, ValueError, r"y_pred\[0\] has 1 entries, expected 3"),
-        ({"tokens": [["a"]] * 3}, ValueError, r"tokens\[0\] has 1 entries, expected 3"),
+        ({"y_pred": [["O"], *FOUND[1:]]}, ValueError, r"y_pred\[0\] has 1 labels, expected 3"),
+        ({"tokens": [["a"]] * 3}, ValueError, r"tokens\[0\] has 1 tokens, expected 3"),
         ({"tokens": 3}, TypeError, "tokens must be a list of sequences, found 3"),
-        ({"y_true": "O"}, TypeError, "y_true must be a list of sequences"),
+        ({"y_true": "O"}, TypeError, "y_true must be a list of label sequences"),
         ({"y_true": [["X"] * 3, *TRUE[1:]]}, ValueError, r"y_true\[0\]\[0\] is 'X'"),
         ({"scheme": "bie"}, ValueError, "scheme"),
     ],
