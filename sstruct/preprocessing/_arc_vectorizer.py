@@ -377,9 +377,7 @@ def _heads(y, sentences: Sequence[Any]):
     trees = listed(items_of(y), "y", "a list of trees")
     if len(trees) != len(sentences):
         raise ValueError(f"X has {len(sentences)} samples but y has {len(trees)}")
-    out = []
-    for i, (tree, sentence) in enumerate(zip(trees, sentences, strict=True)):
-        tree = heads_of(items_of(tree))
-        heads, _ = tree_of(f"y[{i}]", tree, len(sentence), False)
-        out.append(heads)
-    return out
+    return [
+        tree_of(f"y[{i}]", heads_of(items_of(tree)), len(sentence), False)[0]
+        for i, (tree, sentence) in enumerate(zip(trees, sentences, strict=True))
+    ]
