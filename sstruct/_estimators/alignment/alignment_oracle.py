@@ -114,20 +114,13 @@ class AlignmentOracle(MatchingOracle):
         known = None if known is None else np.ascontiguousarray(known, dtype=np.int32)
         return best_alignment(gain, *gaps, self.local, known)[0]
 
-    def gains(self, x, w):
-        """Return the score of each pair, (n_rows, n_columns)."""
-        views = self._layout.views(w)
+    def _gains(self, x, views):
         gain = np.zeros(x.shape)
-        with np.errstate(over="ignore", invalid="ignore"):
-            if "coef" in views:
-                gain += x.features @ views["coef"]
-            if "substitution" in views:
-                of_pair = np.append(views["substitution"], 0.0)[self.pairs]
-                gain += of_pair[x.first][:, x.second]
-            if "intercept" in views:
-                gain += views["intercept"]
-        if not np.isfinite(gain).all():
-            raise ValueError(
-                "the scores of pairs exceed the range of float64; rescale the features"
-            )
+        if "coef" in views:
+            gain += x.features @ views["coef"]
+        if "substitution" in views:
+            of_pair = np.append(views["substitution"], 0.0)[self.pairs]
+            gain += of_pair[x.first][:, x.second]
+        if "intercept" in views:
+            gain += views["intercept"]
         return gain

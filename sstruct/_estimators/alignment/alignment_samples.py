@@ -40,6 +40,8 @@ class AlignmentSample:
     second: np.ndarray
     shape: tuple
 
+    # All pairs are candidates.
+    places: ClassVar = slice(None)
     # Used in error messages.
     verb: ClassVar = "aligns"
     unmatched: ClassVar = "unaligned"

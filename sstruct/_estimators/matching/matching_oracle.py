@@ -96,21 +96,24 @@ class MatchingOracle:
 
         An array (n_rows, n_columns), with -inf for other pairs.
         """
-        views = self._layout.views(w)
-        gain = np.full(x.shape[0] * x.shape[1], -np.inf)
         with np.errstate(over="ignore", invalid="ignore"):
-            gain[x.places] = x.features @ views["coef"]
-            gain = gain.reshape(x.shape)
-            if "unmatched_row" in views:
-                gain -= (x.row_features @ views["unmatched_row"])[:, np.newaxis]
-            if "unmatched_column" in views:
-                gain -= x.column_features @ views["unmatched_column"]
-            if "intercept" in views:
-                gain -= views["intercept"]
+            gain = self._gains(x, self._layout.views(w))
         if not np.isfinite(gain.ravel()[x.places]).all():
             raise ValueError(
                 "the scores of pairs exceed the range of float64; rescale the features"
             )
+        return gain
+
+    def _gains(self, x, views):
+        gain = np.full(x.shape[0] * x.shape[1], -np.inf)
+        gain[x.places] = x.features @ views["coef"]
+        gain = gain.reshape(x.shape)
+        if "unmatched_row" in views:
+            gain -= (x.row_features @ views["unmatched_row"])[:, np.newaxis]
+        if "unmatched_column" in views:
+            gain -= x.column_features @ views["unmatched_column"]
+        if "intercept" in views:
+            gain -= views["intercept"]
         return gain
 
 
