@@ -146,16 +146,14 @@ def _read_steps(steps, exported):
         if "center" in found:
             raise ValueError("a pipeline with two scalers cannot be exported; remove one of them")
         found |= _scaling(step)
-    features = found.get("features")
-    sizes = {"the vectorizer": features, "the scaler": found.get("center")}
-    sizes["the scaler"] = found.get("scale") if sizes["the scaler"] is None else found["center"]
-    for name, values in sizes.items():
+    for key, name in (("features", "vectorizer"), ("center", "scaler"), ("scale", "scaler")):
+        values = found.get(key)
         if values is not None and len(values) != n_features:
             raise ValueError(
-                f"{name} has {len(values)} features, but the model is expecting {n_features}; fit "
-                "the pipeline again"
+                f"the {name} has {len(values)} features, but the model is expecting {n_features}; "
+                "fit the pipeline again"
             )
-    if transformers and exported.features is None and features is None:
+    if transformers and exported.features is None and "features" not in found:
         names = getattr(transformers[0], "feature_names_in_", None)
         found["features"] = None if names is None else [str(name) for name in names]
     return found
