@@ -97,13 +97,11 @@ class DependencyStructure(Structure):
         }
         chosen, tokens = packed.of_samples(used), np.repeat(used, packed.n_tokens)
         counts = self.loss == "hamming-count"
-        given = {
-            "loss_scale": None if counts else 1 / n_known[used],
-            "in_loss": None if completion is None else is_known[tokens],
-        }
-        codes = codes[tokens]
+        codes, in_loss = codes[tokens], None
         if completion is not None:
-            codes = self._trees(attributes, chosen, codes, is_known[tokens])
+            in_loss = is_known[tokens]
+            codes = self._trees(attributes, chosen, codes, in_loss)
+        given = {"loss_scale": None if counts else 1 / n_known[used], "in_loss": in_loss}
         try:
             problem = self._problem(attributes, chosen, labels=codes, **given)
         except InvalidTreeError as error:
