@@ -46,6 +46,12 @@ cdef class CostlyProblem(BlockProblem):
         Time of these calls, by the wall clock of each thread, including waits.
     """
 
+    cdef readonly BlockProblem problem    # the wrapped problem
+    cdef readonly double seconds
+    cdef Py_ssize_t own_calls
+    cdef double own_seconds, own_work
+    cdef list forks
+
     def __init__(self, BlockProblem problem not None, double seconds, *, batch_size=None, work=None):
         if not (math.isfinite(seconds) and seconds >= 0):
             raise ValueError(f"seconds must be finite and nonnegative, found {seconds}")

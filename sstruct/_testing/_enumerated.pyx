@@ -41,6 +41,13 @@ cdef class EnumeratedProblem(BlockProblem):
     the best labelings.
     """
 
+    # Data, shared by forks.
+    cdef const double[:, ::1] planes
+    cdef const double[::1] losses
+    cdef const int64_t[::1] offsets
+    # Scratch memory of this object.
+    cdef double[::1] score
+
     def __init__(self, planes, losses, offsets, *, batch_size=None):
         planes = np.ascontiguousarray(planes, dtype=np.float64)
         losses = np.ascontiguousarray(losses, dtype=np.float64)

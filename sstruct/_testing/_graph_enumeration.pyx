@@ -37,6 +37,9 @@ cdef class GraphEnumeration(GraphDecoder):
         When decoding, if there are more than 10^8 labelings, or an edge is not attractive.
     """
 
+    cdef int32_t[::1] labels
+    cdef bint attractive
+
     def __init__(self):
         self.labels = np.zeros(1, dtype=np.int32)
 

@@ -90,6 +90,10 @@ cdef class PassAverage:
     n_weights : int
     """
 
+    cdef readonly Py_ssize_t n_weights, count
+    cdef int32_t[::1] index         # of each entry, or None if every weight has an entry
+    cdef double[::1] entries
+
     def __init__(self, n_weights):
         self.n_weights, self.count = n_weights, 0
         self.index, self.entries = np.empty(0, dtype=np.int32), np.empty(0)
