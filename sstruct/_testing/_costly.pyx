@@ -8,14 +8,12 @@
 
 from libc.stdint cimport int32_t
 
+from sstruct._kernels._interruption cimport sstruct_seconds
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 
 import math
 
 from sstruct._problems.core._block_problem import batch_size as usual_batch_size
-
-cdef extern from "sstruct/_kernels/clock.h":
-    double sstruct_seconds() noexcept nogil
 
 # A core makes about one scalar multiply-add per nanosecond if it waits for its operands.
 WORK_PER_SECOND = 1e9

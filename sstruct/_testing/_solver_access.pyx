@@ -4,7 +4,7 @@
 """Python access to the C functions of solvers."""
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 
 from sstruct._kernels._random cimport Random, random_seed
@@ -12,20 +12,12 @@ from sstruct._problems.core._sharing cimport Sharing, begin_sharing, may_share, 
 from sstruct._solvers.core._sampling cimport SumTree
 from sstruct._solvers.gdmm._entries cimport Entries, append
 from sstruct._solvers.gdmm._label_block cimport LabelBlock
-from sstruct._solvers.gdmm._label_pass cimport LabelFactors
+from sstruct._solvers.gdmm._label_pass cimport (
+    SSTRUCT_EDGE_LANES, SSTRUCT_EDGE_ROWS, LabelFactors, sstruct_outcome_steps)
 from sstruct._solvers.gdmm._pairs cimport BoundedPairs
 from sstruct._kernels._simplex cimport simplex_minimum as minimum_on_simplex
 
 import numpy as np
-
-
-cdef extern from "sstruct/_solvers/gdmm/outcomes.h":
-    enum:
-        SSTRUCT_EDGE_LANES
-        SSTRUCT_EDGE_ROWS
-    void sstruct_outcome_steps(
-        double* table, int64_t room, int64_t n, double rho, double C, double step, double* sums
-        ) noexcept nogil
 
 
 def put(SumTree tree not None, Py_ssize_t i, double value):

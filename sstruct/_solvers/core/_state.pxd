@@ -9,6 +9,10 @@ from sstruct._solvers.core._scratch cimport Lane, Move, Scratch
 from sstruct._solvers.core._working_set cimport WorkingSet
 
 
+cdef extern from "sstruct/_kernels/kernels.h":
+    void sstruct_prefetch(const void* memory, int64_t size) noexcept nogil
+    double sstruct_squared_norm(const double* w, int64_t size) noexcept nogil
+
 cdef enum:
     N_MOVES = 256   # largest number of visits by which one lane may lag behind another
 

@@ -37,10 +37,6 @@ from sstruct._kernels.slices import by_slices
 from sstruct._problems.core.kept_arrays import kept_array
 from sstruct._solvers.core.warm_start import kept_dual_weights
 
-cdef extern from "sstruct/_kernels/kernels.h":
-    void sstruct_prefetch(const void* memory, int64_t size) noexcept nogil
-    double sstruct_squared_norm(const double* w, int64_t size) noexcept nogil
-
 # The dual weights of a block are normalized again once their sum deviates from 1 by this much.
 cdef double DRIFT = 1e-14
 

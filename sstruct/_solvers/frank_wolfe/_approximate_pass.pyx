@@ -13,7 +13,7 @@ from sstruct._problems.core._block_problem cimport BlockProblem
 from sstruct._problems.core._thread_pool cimport ThreadPool
 from sstruct._solvers.core._score_summary cimport above_rounding, summarize
 from sstruct._solvers.core._scratch cimport Lane, Move, Scratch, reserve
-from sstruct._solvers.core._state cimport DualState
+from sstruct._solvers.core._state cimport DualState, sstruct_prefetch
 from sstruct._solvers.frank_wolfe._steps cimport (
     CORRECTION, FW, MAX_CORRECTIONS, StepKind, correct, take_visit_step)
 from sstruct._solvers.frank_wolfe._stretches cimport shuffle_in_stretches
@@ -24,9 +24,6 @@ from sstruct._solvers.core._working_set cimport WorkingSet, labeling
 import sys
 
 from sstruct._solvers.frank_wolfe.constants import Constants
-
-cdef extern from "sstruct/_kernels/kernels.h":
-    void sstruct_prefetch(const void* memory, Py_ssize_t size) noexcept nogil
 
 # Concurrent visits do not see each other's moves: more of them would gain less per visit.
 MOST_LAG = 8

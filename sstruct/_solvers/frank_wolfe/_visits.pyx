@@ -18,7 +18,7 @@
 
 from libc.stdint cimport int64_t
 
-from sstruct._kernels._interruption cimport poll_signals
+from sstruct._kernels._interruption cimport poll_signals, sstruct_counter, sstruct_seconds
 from sstruct._problems.core._block_problem cimport BlockProblem
 from sstruct._problems.core._sharing cimport Sharing, may_share, note_run
 from sstruct._problems.core._thread_pool cimport ThreadPool
@@ -29,13 +29,9 @@ from sstruct._solvers.core._watch cimport Watch, poll
 from sstruct._solvers.frank_wolfe._steps cimport relaxation
 
 cdef extern from "sstruct/_kernels/threads.h":
-    ctypedef int64_t sstruct_counter
     int64_t sstruct_load(sstruct_counter* counter) noexcept nogil
     void sstruct_store(sstruct_counter* counter, int64_t value) noexcept nogil
     int64_t sstruct_add(sstruct_counter* counter, int64_t value) noexcept nogil
-
-cdef extern from "sstruct/_kernels/clock.h":
-    double sstruct_seconds() noexcept nogil
 
 # Larger than the number of visits of any run: no further visit is made.
 cdef int64_t STOP = 1 << 60

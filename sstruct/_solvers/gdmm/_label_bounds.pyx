@@ -23,15 +23,13 @@ from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._thread_pool cimport ThreadPool
 from sstruct._problems.label_set._multilabel cimport MultilabelProblem
 from sstruct._problems.core._rows cimport sstruct_add_row
+from sstruct._solvers.core._state cimport sstruct_squared_norm
 from sstruct._solvers.gdmm._label_block cimport LabelBlock, admit, is_admitted
 from sstruct._solvers.gdmm._label_pass cimport LabelFactors
 
 import numpy as np
 
 from sstruct._solvers.core._state import aligned_zeros
-
-cdef extern from "sstruct/_kernels/kernels.h":
-    double sstruct_squared_norm(const double* w, Py_ssize_t size) noexcept nogil
 
 
 cdef struct OracleCalls:

@@ -1,8 +1,21 @@
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 from sstruct._problems.label_set._multilabel cimport MultilabelProblem
 from sstruct._solvers.gdmm._label_block cimport EdgeIndex, LabelBlock
 from sstruct._kernels._random cimport Random
+
+
+cdef extern from "sstruct/_solvers/gdmm/outcomes.h":
+    enum:
+        SSTRUCT_EDGE_LANES
+        SSTRUCT_MASS
+        SSTRUCT_MESSAGE
+        SSTRUCT_WEIGHT
+        SSTRUCT_LABEL_VALUE
+        SSTRUCT_EDGE_ROWS
+    void sstruct_outcome_steps(
+        double* table, int64_t room, int64_t n, double rho, double C, double step, double* sums
+        ) noexcept nogil
 
 
 cdef class LabelFactors:

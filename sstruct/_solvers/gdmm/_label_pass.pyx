@@ -26,7 +26,7 @@
 """GDMM's factors of label sets: their state, and one pass."""
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free
 
 from sstruct._problems.label_set._multilabel cimport MultilabelProblem
@@ -40,18 +40,6 @@ import numpy as np
 
 from sstruct._solvers.core._state import aligned_zeros
 from sstruct._solvers.gdmm.published import Published
-
-cdef extern from "sstruct/_solvers/gdmm/outcomes.h":
-    enum:
-        SSTRUCT_EDGE_LANES
-        SSTRUCT_MASS
-        SSTRUCT_MESSAGE
-        SSTRUCT_WEIGHT
-        SSTRUCT_LABEL_VALUE
-        SSTRUCT_EDGE_ROWS
-    void sstruct_outcome_steps(
-        double* table, int64_t room, int64_t n, double rho, double C, double step, double* sums
-        ) noexcept nogil
 
 cdef enum:
     BLOCK = 32      # number of edges per bound

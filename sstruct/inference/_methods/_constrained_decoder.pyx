@@ -21,15 +21,13 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
+from sstruct._kernels._interruption cimport sstruct_seconds
 from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts, labeling_cost
 from sstruct._oracles.core._hard_terms cimport GraphConstraints, HardTerms, are_allowed, counted_node
 from sstruct._oracles.graph._decoder cimport GraphDecoder
 from sstruct.inference._methods._count_repair cimport CountRepair
 from sstruct.inference._methods._exact_decoder cimport ExactDecoder
 from sstruct.inference._methods._price_bundle cimport PriceBundle
-
-cdef extern from "sstruct/_kernels/clock.h":
-    double sstruct_seconds() noexcept nogil
 
 # Slack of a search that ends at the first labeling it finds; larger than all differences of energies.
 cdef double ANY = 1e300

@@ -21,15 +21,13 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
+from sstruct._kernels._interruption cimport sstruct_seconds
 from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts, labeling_cost
 from sstruct._oracles.core._hard_terms cimport HardTerms
 from sstruct._oracles.graph._decoder cimport GraphDecoder
 from sstruct._oracles.mrf._branch_and_bound cimport Limits
 from sstruct._oracles.mrf._graph_root cimport GraphRoot
 from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
-
-cdef extern from "sstruct/_kernels/clock.h":
-    double sstruct_seconds() noexcept nogil
 
 # Labelings that are better by this fraction of 1 + abs(cost), or by less, are not searched for. Errors
 # of components add up, and together must not exceed the second fraction.
