@@ -39,7 +39,6 @@ cdef struct OracleCalls:
     double* hinge
     int32_t* codes                  # per thread: the labeling of the oracle and the true one
     unsigned char* exact
-    Py_ssize_t* admitted
 
 
 cdef int call_oracle(
@@ -69,7 +68,6 @@ cdef int call_oracle(
                 best, most = k, gain
     if best >= 0:
         admit(&calls.blocks[i], best, &(<LabelFactors> calls.factors).index)
-        calls.admitted[thread] += 1
     return 0
 
 
@@ -82,7 +80,6 @@ def hinge_losses(LabelFactors factors not None, ThreadPool pool not None, const 
         H_i(w) of the relaxation.
     exact : bool
         Whether every oracle call was exact.
-    n_admitted : int
     """
     cdef BlockProblem problem = pool.problem
     cdef Py_ssize_t n = problem.n_blocks
@@ -91,17 +88,15 @@ def hinge_losses(LabelFactors factors not None, ThreadPool pool not None, const 
         raise ValueError("the factors belong to another problem")
     problem._check_weights(w)
     hinges, exacts = np.empty(n), np.ones(pool.n_threads, dtype=np.uint8)
-    counts = np.zeros(pool.n_threads, dtype=np.intp)
     cdef double[::1] hinge = hinges
     cdef unsigned char[::1] exact = exacts
-    cdef Py_ssize_t[::1] admitted = counts
     cdef int32_t[::1] codes = np.empty(
         2 * pool.n_threads * problem.max_code_size, dtype=np.int32)
     calls.weights, calls.hinge, calls.codes = &w[0], &hinge[0], &codes[0]
     calls.blocks, calls.factors = factors.blocks, <void*> factors
-    calls.exact, calls.admitted = &exact[0], &admitted[0]
+    calls.exact = &exact[0]
     pool.run_blocks(call_oracle, &calls, NULL, 0, n)
-    return hinges, bool(exacts.all()), int(counts.sum())
+    return hinges, bool(exacts.all())
 
 
 def consistent_point(LabelFactors factors not None):

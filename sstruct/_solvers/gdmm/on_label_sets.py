@@ -111,7 +111,7 @@ class LabelGDMM(Solver):
         """Compute the primal at w, and keep it if it is the best."""
         # Raise for weights beyond the range of float64 before calling oracles.
         half = self._checked(0.5 * self.lam * squared_norm(self._from_prior(w)))
-        hinge, exact, _ = hinge_losses(self.factors, self.pool, w)
+        hinge, exact = hinge_losses(self.factors, self.pool, w)
         self.n_oracle_calls += self.problem.n_blocks
         primal = self._checked(half + float(np.dot(self.block_weight, hinge)))
         if primal < self.primal:
