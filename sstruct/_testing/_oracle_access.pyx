@@ -54,23 +54,21 @@ def best_set(LabelDecoder decoder not None, theta, pair):
     """Return (code, work, exact) of the label set with the highest score."""
     cdef const double[::1] node, of_edge
     node, of_edge = checked_scores(decoder, theta, pair)
-    code = np.empty(decoder.code_size, dtype=np.int32)
-    cdef int32_t[::1] out = code
+    cdef int32_t[::1] code = np.empty(decoder.code_size, dtype=np.int32)
     cdef LabelAnswer answer
     with nogil:
-        decoder.maximize(&node[0], &of_edge[0], &out[0], &answer)
-    return code, answer.work, bool(answer.exact)
+        decoder.maximize(&node[0], &of_edge[0], &code[0], &answer)
+    return np.asarray(code), answer.work, bool(answer.exact)
 
 
 def set_marginals(LabelDecoder decoder not None, theta, pair):
     """Return, for each label, the best score with the label minus that without it, (K,)."""
     cdef const double[::1] node, of_edge
     node, of_edge = checked_scores(decoder, theta, pair)
-    out = np.empty(decoder.n_labels)
-    cdef double[::1] values = out
+    cdef double[::1] out = np.empty(decoder.n_labels)
     with nogil:
-        decoder.marginals(&node[0], &of_edge[0], &values[0])
-    return out
+        decoder.marginals(&node[0], &of_edge[0], &out[0])
+    return np.asarray(out)
 
 
 cdef int set_loss(
@@ -105,11 +103,10 @@ def best_product(
     set_loss(decoder, truth, loss, &costs)
     if not decoder.has_product or (decoder.counts_errors and costs.unit == 0):
         raise ValueError("this decoder and loss do not support the direct maximum of the product")
-    code = np.empty(decoder.code_size, dtype=np.int32)
-    cdef int32_t[::1] out = code
+    cdef int32_t[::1] code = np.empty(decoder.code_size, dtype=np.int32)
     with nogil:
-        decoder.maximize_product(&node[0], &of_edge[0], &costs, offset, &out[0], &answer)
-    return code
+        decoder.maximize_product(&node[0], &of_edge[0], &costs, offset, &code[0], &answer)
+    return np.asarray(code)
 
 
 def best_between(
@@ -130,24 +127,23 @@ def best_between(
     interval.above, interval.below = above, below
     if not decoder.has_between:
         raise ValueError("this decoder does not support the constrained maximum")
-    code = np.empty(decoder.code_size, dtype=np.int32)
-    cdef int32_t[::1] out = code
+    cdef int32_t[::1] code = np.empty(decoder.code_size, dtype=np.int32)
     with nogil:
         decoder.maximize_between(
-            &node[0], &of_edge[0], &costs, offset, loss_weight, &interval, &out[0], &answer)
-    return code if answer.found else None
+            &node[0], &of_edge[0], &costs, offset, loss_weight, &interval, &code[0], &answer)
+    return np.asarray(code) if answer.found else None
 
 
 def relaxed_maximum(RelaxedLabels relaxed not None, node_scores, edges, edge_scores):
     """Solve a problem with scores (K,) and (E,) or (E, 4); return (code, value, work)."""
     cdef double value = 0, work = 0
     load_problem(relaxed, node_scores, edges, edge_scores)
-    code = np.empty(relaxed_code_size(relaxed.n_labels, relaxed.n_edges), dtype=np.int32)
-    cdef int32_t[::1] out = code
+    cdef int32_t[::1] code = np.empty(
+        relaxed_code_size(relaxed.n_labels, relaxed.n_edges), dtype=np.int32)
     if len(code):
         with nogil:
-            relaxed.maximize(&out[0], &value, &work)
-    return code, value, work
+            relaxed.maximize(&code[0], &value, &work)
+    return np.asarray(code), value, work
 
 
 def relaxed_value(RelaxedLabels relaxed not None, code):
@@ -176,17 +172,16 @@ def search_polygon(
     cdef const int32_t[:, ::1] pairs = edges
     if K == 0 or labels.shape[0] != K or costs.shape[0] != K or not margin > 0:
         raise ValueError("truth and weights must have one entry per label, and margin must be positive")
-    code = np.empty(mixture_code_size(K, E), dtype=np.int32)
-    cdef int32_t[::1] out = code
+    cdef int32_t[::1] code = np.empty(mixture_code_size(K, E), dtype=np.int32)
     polygon.set_graph(K, E, &pairs[0, 0] if E else NULL)
     polygon.load(&node[0], &edge[0] if E else NULL, tables, &labels[0], &costs[0], width)
     if angle is None:
-        polygon.product(part, &out[0], &answer)
+        polygon.product(part, &code[0], &answer)
     else:
-        polygon.between(angle[0], angle[1], angle[2], part, &out[0], &answer)
+        polygon.between(angle[0], angle[1], angle[2], part, &code[0], &answer)
     if not answer.found:
         return None
-    return code, answer.h, answer.g, bool(answer.exact), answer.bound, answer.work
+    return np.asarray(code), answer.h, answer.g, bool(answer.exact), answer.bound, answer.work
 
 
 def solve_flow(MaxFlow cut not None, n_nodes, edges, terminal, capacity, grid=None):
@@ -210,8 +205,7 @@ def solve_flow(MaxFlow cut not None, n_nodes, edges, terminal, capacity, grid=No
     if (cut.n_nodes != n or cut.n_edges != E or terminals.shape[0] != n
             or capacities.shape[1] != 2):
         raise ValueError("the shapes of terminals or capacities do not match the graph")
-    side = np.empty(n, dtype=np.int32)
-    cdef int32_t[::1] out = side
+    cdef int32_t[::1] side = np.empty(n, dtype=np.int32)
     with nogil:
         for v in range(n):
             cut.terminal[v] = terminals[v]
@@ -220,8 +214,8 @@ def solve_flow(MaxFlow cut not None, n_nodes, edges, terminal, capacity, grid=No
             cut.capacity[2 * e + 1] = capacities[e, 1]
         cut.solve(&flow, &work)
         if n:
-            cut.sides(&out[0])
-    return flow, side, work
+            cut.sides(&side[0])
+    return flow, np.asarray(side), work
 
 
 def solve_flow_again(MaxFlow cut not None, change):
@@ -231,13 +225,12 @@ def solve_flow_again(MaxFlow cut not None, change):
     cdef double work = 0
     if changes.shape[0] != cut.n_nodes or cut.n_nodes == 0:
         raise ValueError("the shape of change does not match the graph")
-    side = np.empty(cut.n_nodes, dtype=np.int32)
-    cdef int32_t[::1] out = side
+    cdef int32_t[::1] side = np.empty(cut.n_nodes, dtype=np.int32)
     for v in range(cut.n_nodes):
         cut.terminal[v] = changes[v]
     cut.solve_again(&work)
-    cut.sides(&out[0])
-    return side
+    cut.sides(&side[0])
+    return np.asarray(side)
 
 
 cdef int set_energy_grid(
@@ -303,8 +296,7 @@ def decided_labels(PartialOptimality partial not None, node_costs, edges, edge_w
     cdef GraphCosts costs
     cdef double work = 0
     cdef Py_ssize_t v, n, E
-    labels = np.empty(node.shape[0], dtype=np.int32)
-    cdef int32_t[::1] out = labels
+    cdef int32_t[::1] labels = np.empty(node.shape[0], dtype=np.int32)
     costs.n_nodes, costs.n_labels, costs.stride = node.shape[0], node.shape[1], node.shape[1]
     costs.n_edges, costs.n_features = pairs.shape[0], 1
     costs.node_costs, costs.tables = &node[0, 0], NULL
@@ -316,14 +308,14 @@ def decided_labels(PartialOptimality partial not None, node_costs, edges, edge_w
         partial.decide(&costs, &work)
         partial.reduce(&costs)
         for v in range(costs.n_nodes):
-            out[v] = partial.known[v]
+            labels[v] = partial.known[v]
     n, E = partial.rest.n_nodes, partial.rest.n_edges
     rest = (
         np.array(<double[:n, :node.shape[1]]> partial.node_costs) if n else node_costs[:0],
         np.array(<int32_t[:E, :2]> partial.edges) if E else edges[:0],
         np.array(<double[:E]> partial.edge_weights) if E else edge_weights[:0],
     )
-    return labels, rest
+    return np.asarray(labels), rest
 
 
 def labels_of_sum(SumConstraint solver not None, const double[:, ::1] costs, Py_ssize_t total):
@@ -333,11 +325,10 @@ def labels_of_sum(SumConstraint solver not None, const double[:, ::1] costs, Py_
         raise ValueError(f"found {n} positions with {K} labels, more than the scratch memory holds")
     if not 0 <= total <= n * (K - 1):
         raise ValueError(f"total is {total}, expected 0 to {n * (K - 1)}")
-    found = np.empty(n, dtype=np.int32)
-    cdef int32_t[::1] labels = found
+    cdef int32_t[::1] found = np.empty(n, dtype=np.int32)
     with nogil:
-        solver.minimize(&costs[0, 0], n, K, total, &labels[0])
-    return found
+        solver.minimize(&costs[0, 0], n, K, total, &found[0])
+    return np.asarray(found)
 
 
 def message(PackedMRF packed not None, Py_ssize_t e, Py_ssize_t v, const double[::1] source):
@@ -345,10 +336,9 @@ def message(PackedMRF packed not None, Py_ssize_t e, Py_ssize_t v, const double[
     other = int(packed.model.edges[e].sum()) - v
     if v not in packed.model.edges[e] or source.shape[0] != packed.costs.n_labels[v]:
         raise ValueError("v must be an end of edge e, and source must have an entry per label of v")
-    values = np.empty(packed.costs.n_labels[other])
-    cdef double[::1] out = values
-    packed.send(e, v, &source[0], &out[0])
-    return values
+    cdef double[::1] values = np.empty(packed.costs.n_labels[other])
+    packed.send(e, v, &source[0], &values[0])
+    return np.asarray(values)
 
 
 def error_table(node_scores, edge_scores, errors):

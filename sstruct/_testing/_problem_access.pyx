@@ -81,12 +81,11 @@ def scores(BlockProblem problem not None, Py_ssize_t i, w, codes, double loss_we
     cdef const int32_t[:, ::1] table = np.ascontiguousarray(codes, dtype=np.int32)
     cdef const int32_t* rows[64]
     point_at(problem, i, table, rows)
-    values = np.empty(table.shape[0])
-    cdef double[::1] out = values
+    cdef double[::1] values = np.empty(table.shape[0])
     cdef double work = 0
     with nogil:
-        problem.scores(i, pointer, loss_weight, rows, table.shape[0], &out[0], &work)
-    return values
+        problem.scores(i, pointer, loss_weight, rows, table.shape[0], &values[0], &work)
+    return np.asarray(values)
 
 
 def squared_distance(

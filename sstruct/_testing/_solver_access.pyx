@@ -34,11 +34,10 @@ def draws(SumTree tree not None, seed, Py_ssize_t count):
     if not tree.total() > 0:
         raise ValueError("all weights are zero")
     random_seed(&random, seed)
-    out = np.empty(count, dtype=np.intp)
-    cdef Py_ssize_t[::1] drawn = out
+    cdef Py_ssize_t[::1] out = np.empty(count, dtype=np.intp)
     for k in range(count):
-        drawn[k] = tree.draw(&random)
-    return out
+        out[k] = tree.draw(&random)
+    return np.asarray(out)
 
 
 def shared_runs(
@@ -70,10 +69,9 @@ def simplex_minimum(const double[::1] c, double Q, double C):
     """Return a (m,) and the multiplier b; see `sstruct._kernels._simplex`."""
     if c.shape[0] == 0 or not Q >= 0 or not C > 0:
         raise ValueError("c must not be empty, Q must be nonnegative, and C positive")
-    out = np.empty(c.shape[0])
-    cdef double[::1] a = out
-    cdef double b = minimum_on_simplex(&c[0], Q, C, c.shape[0], &a[0])
-    return out, b
+    cdef double[::1] out = np.empty(c.shape[0])
+    cdef double b = minimum_on_simplex(&c[0], Q, C, c.shape[0], &out[0])
+    return np.asarray(out), b
 
 
 def outcome_steps(double[:, ::1] table, double rho, double C, double step):
