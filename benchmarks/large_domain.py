@@ -60,16 +60,15 @@ from sstruct._solvers.core.solver import Setup
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._solvers.gdmm.on_chains import GDMMFit
 from sstruct._solvers.gdmm.on_label_sets import LabelGDMM
-from sstruct._solvers.gdmm.published import Published
 from sstruct._solvers.online.subgradient import StochasticSubgradient
 from sstruct.datasets import fetch_bibtex, fetch_rcv1_subset, make_large_domain_sequences
 from sstruct.preprocessing import SequenceVectorizer
 from sstruct.solvers import BCFW, MPBCFW
 
 OF_FACTORS = {
-    "gdmm": ("auto", Published()),
-    "gdmm-exhaustive": ("auto", Published(exhaustive=True)),
-    "soft-bcfw": (10.0, Published(multiplier_step=0.0)),
+    "gdmm": {},
+    "gdmm-exhaustive": {"exhaustive": True},
+    "soft-bcfw": {"rho": 10.0, "multiplier_step": 0.0},
 }
 METHODS = (*OF_FACTORS, "mp-bcfw", "bcfw", "ssg")
 NEVER = 10**9
@@ -170,9 +169,8 @@ class Run:
         if self.method == "ssg":
             return StochasticSubgradient(setup)
         if self.method in OF_FACTORS:
-            rho, published = OF_FACTORS[self.method]
-            setup.options = replace(self.options, rho=rho)
-            return (GDMMFit if self.chains else LabelGDMM)(setup, published=published)
+            setup.options = replace(self.options, **OF_FACTORS[self.method])
+            return (GDMMFit if self.chains else LabelGDMM)(setup)
         return FrankWolfeFit(setup)
 
     def error(self, w):

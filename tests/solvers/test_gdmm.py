@@ -19,7 +19,6 @@ from sstruct._solvers.gdmm import on_chains as gdmm
 from sstruct._solvers.gdmm._chain_bounds import rebuild, relaxed_hinge, set_rho
 from sstruct._solvers.gdmm._chain_dual import consistent_dual
 from sstruct._solvers.gdmm._chain_pass import ChainFactors
-from sstruct._solvers.gdmm.published import Published
 from sstruct._testing import _problem_access as access
 from sstruct.datasets import make_large_domain_sequences, make_sequences
 from sstruct.solvers import GDMM
@@ -164,8 +163,8 @@ def test_bounds_hold_at_any_state(new_rng, masked, n_passes, rho, step, parts, k
 
 def solver_of(sequences, lam=0.1, tol=1e-3, max_iter=1000, rho="auto", parts=1, **own):
     kept = prepare_training(ChainSSVM(lam=lam)._structure(), Samples(*sequences))
-    options = Options(tol=tol, max_iter=max_iter, rho=rho, parts=parts)
-    return gdmm.GDMMFit(Setup(kept.problem, lam, kept.block_weight, options), **own)
+    options = Options(tol=tol, max_iter=max_iter, rho=rho, parts=parts, **own)
+    return gdmm.GDMMFit(Setup(kept.problem, lam, kept.block_weight, options))
 
 
 def test_the_certificate_is_that_of_the_weights(sequences):
@@ -190,9 +189,7 @@ def test_a_fit_need_not_wait_for_a_tenth_pass(sequences):
 
 
 def test_soft_bcfw_does_not_agree(sequences):
-    soft = solver_of(
-        sequences, max_iter=30, tol=0, published=Published(multiplier_step=0.0)
-    ).solve()
+    soft = solver_of(sequences, max_iter=30, tol=0, multiplier_step=0.0).solve()
     hard = solver_of(sequences, max_iter=30, tol=0).solve()
     assert soft.history["feasibility"][-1] > 10 * hard.history["feasibility"][-1]
     assert soft.dual < hard.dual < hard.primal < soft.primal
@@ -200,10 +197,7 @@ def test_soft_bcfw_does_not_agree(sequences):
 
 def test_exhaustive_search_gives_the_same_iterates(sequences):
     options = dict(max_iter=30, tol=0, rho=1.0)
-    solutions = [
-        solver_of(sequences, published=Published(exhaustive=all_), **options).solve()
-        for all_ in (False, True)
-    ]
+    solutions = [solver_of(sequences, exhaustive=all_, **options).solve() for all_ in (False, True)]
     np.testing.assert_allclose(solutions[0].w, solutions[1].w, atol=1e-9)
     assert solutions[0].dual == pytest.approx(solutions[1].dual, rel=1e-9)
 

@@ -10,7 +10,6 @@ from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._problems.label_set._multilabel import MultilabelProblem
 from sstruct._solvers.gdmm._label_bounds import consistent_point, hinge_losses, measures
 from sstruct._solvers.gdmm._label_pass import LabelFactors
-from sstruct._solvers.gdmm.published import Published
 from sstruct._testing._solver_access import label_parts, label_state, search_labels
 from tests.reference.local_polytope import LocalPolytope
 
@@ -38,7 +37,7 @@ class Case:
         self.rho = rho or rng.choice([0.1, 1.0, 10.0])
         self.factors = LabelFactors(
             self.problem, self.lam, self.weights, self.rho, n_parts, int(rng.integers(10**6)), 2,
-            Published(rng.choice([0.0, 1.0]), exhaustive),
+            rng.choice([0.0, 1.0]), exhaustive,
         )  # fmt: skip
         for _ in range(rng.integers(0, 8) if n_passes is None else n_passes):
             assert self.factors.run(np.inf)

@@ -39,6 +39,9 @@ class Options:
     pass_average : average the iterates after every pass
     rho, parts : of GDMM, the penalty on disagreement ("auto": residual balancing), and the number
         of label groups, of which each visit searches one
+    multiplier_step, exhaustive : of GDMM, for comparison with [Y16]: with a step of 0, multipliers
+        stay zero (Soft-BCFW, which uses only a quadratic penalty); whether searches for pairs or
+        edges scan all of them, unlike the sublinear oracle
     aggressiveness : of passive-aggressive steps
     shard_bytes : largest size of the features of a shard, if passes visit shard after shard
     constants : Constants of the Frank-Wolfe solvers, or None for their defaults
@@ -60,6 +63,8 @@ class Options:
     seed: int = 0
     rho: float | str = "auto"
     parts: int = 1
+    multiplier_step: float = 1.0
+    exhaustive: bool = False
     shard_bytes: float = math.inf
     aggressiveness: float = 1.0
     constants: object = None

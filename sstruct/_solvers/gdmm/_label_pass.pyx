@@ -39,7 +39,6 @@ from sstruct._solvers.core._watch cimport Watch, poll, sstruct_seconds, start_wa
 import numpy as np
 
 from sstruct._solvers.core._state import aligned_zeros
-from sstruct._solvers.gdmm.published import Published
 
 cdef enum:
     BLOCK = 32      # number of edges per bound
@@ -63,8 +62,10 @@ cdef class LabelFactors:
     seed : int
     n_sweeps : int
         Number of updates of the admitted variables per visit, at least 1.
-    published : Published
-        Variants for comparison with [Y16].
+    multiplier_step : float
+        Step size of the multipliers.
+    exhaustive : bool
+        Whether searches for edges scan all edges.
     prior : ndarray of shape (n_weights,), optional
         The center of the regularizer, at which the weights start; default: 0.
 
@@ -92,15 +93,15 @@ cdef class LabelFactors:
 
     def __init__(
             self, MultilabelProblem problem not None, double lam, block_weight, double rho,
-            Py_ssize_t n_parts=1, seed=0, Py_ssize_t n_sweeps=1, published=Published(),
-            prior=None):
+            Py_ssize_t n_parts=1, seed=0, Py_ssize_t n_sweeps=1, double multiplier_step=1,
+            bint exhaustive=False, prior=None):
         cdef Py_ssize_t i, at, K = problem.n_labels
         if problem.full or not problem.has_labels:
             raise ValueError("the problem must have labels and one weight per edge")
         if not 1 <= n_parts <= K:
             raise ValueError(f"n_parts={n_parts}, expected 1 to {K}, the number of labels")
         self.problem, self.lam, self.rho, self.n_sweeps = problem, lam, rho, n_sweeps
-        self.multiplier_step, self.exhaustive = published.multiplier_step, published.exhaustive
+        self.multiplier_step, self.exhaustive = multiplier_step, exhaustive
         self.n_parts = n_parts
         self.factor = np.asarray(block_weight, dtype=np.float64) / lam
         if self.factor.shape[0] != self.n_blocks or not np.min(self.factor) > 0:

@@ -12,7 +12,6 @@ from sstruct._solvers.core.solver import Solver, relative
 from sstruct._solvers.gdmm._chain_bounds import rebuild, relaxed_hinge, set_rho, squared_sizes
 from sstruct._solvers.gdmm._chain_dual import consistent_dual
 from sstruct._solvers.gdmm._chain_pass import ChainFactors
-from sstruct._solvers.gdmm.published import Published
 
 # Generated sequences with 100 labels, 100 chains, one run each, relative gap after 30 passes: 0.20,
 # 0.019 and 0.014 with 1, 3 and 10 new labels per search (under an older rule for rho); 0.057,
@@ -75,8 +74,6 @@ class GDMMFit(Solver):
     setup : Setup
         Of a ChainProblem. If the option `rho` is "auto", it is adapted so that the relative
         residuals of agreement and of movement are balanced.
-    published : Published
-        Variants for comparison with [Y16].
 
     References
     ----------
@@ -87,7 +84,7 @@ class GDMMFit(Solver):
 
     takes: ClassVar[dict] = WITH_FACTORS
 
-    def __init__(self, setup, *, published=Published()):  # noqa: B008 (frozen)
+    def __init__(self, setup):
         super().__init__(setup)
         options = self.options
         self.adaptive, self.n_changes = options.rho == "auto", 0
@@ -99,12 +96,11 @@ class GDMMFit(Solver):
             rho,
             NEW_LABELS,
             options.seed,
-            published.exhaustive,
+            options.exhaustive,
             setup.prior,
         )
         self._checked(float(np.max(self.factors.curvature)))
         self.parts = n_parts(options, self.problem)
-        self.multiplier_step = published.multiplier_step
         self.random = np.random.default_rng(options.seed)
         self.run_seconds = 0.0
         self.w, self.dual = self._start(), 0.0
@@ -134,7 +130,8 @@ class GDMMFit(Solver):
         begin = seconds()
         order = self.random.permutation(blocks).astype(np.intp, copy=False)
         try:
-            return self.factors.run(order, search, self.parts, self.multiplier_step, self.deadline)
+            step = self.options.multiplier_step
+            return self.factors.run(order, search, self.parts, step, self.deadline)
         finally:
             self.run_seconds += seconds() - begin
 

@@ -10,7 +10,6 @@ from sstruct._solvers.core.solver import Solver
 from sstruct._solvers.gdmm._label_bounds import consistent_point, hinge_losses, measures
 from sstruct._solvers.gdmm._label_pass import LabelFactors
 from sstruct._solvers.gdmm.on_chains import WITH_FACTORS, n_parts
-from sstruct._solvers.gdmm.published import Published
 
 # The penalty changes by the factor RHO_STEP if the residuals differ by more than IMBALANCE, at most
 # once in PASSES_A_RHO passes, and not while labels are still being admitted, because their
@@ -42,13 +41,11 @@ class LabelGDMM(Solver):
         The setup of a MultilabelProblem whose decoder is exact over the local polytope.
     n_sweeps : int
         Number of updates of a sample's factors and multipliers per visit.
-    published : Published
-        Variants for comparison with [Y16].
     """
 
     takes: ClassVar[dict] = WITH_FACTORS
 
-    def __init__(self, setup, *, n_sweeps=SWEEPS, published=Published()):  # noqa: B008 (frozen)
+    def __init__(self, setup, *, n_sweeps=SWEEPS):
         super().__init__(setup)
         options, problem = self.options, self.problem
         self.adapts = options.rho == "auto"
@@ -60,7 +57,8 @@ class LabelGDMM(Solver):
             n_parts(options, problem),
             options.seed,
             n_sweeps,
-            published,
+            options.multiplier_step,
+            options.exhaustive,
             setup.prior,
         )
         self.n_sweeps = n_sweeps

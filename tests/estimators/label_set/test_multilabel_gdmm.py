@@ -16,8 +16,7 @@ from sstruct import MultilabelSSVM
 from sstruct._estimators.core.preparation import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct._solvers.core.solver import Options, Setup
-from sstruct._solvers.gdmm.on_label_sets import LabelGDMM
-from sstruct._solvers.gdmm.published import Published
+from sstruct._solvers.gdmm.on_label_sets import SWEEPS, LabelGDMM
 from sstruct._testing._solver_access import label_state
 from sstruct.datasets import make_multilabel_pairwise
 from sstruct.solvers import GDMM
@@ -233,15 +232,15 @@ def test_a_callback_ends_a_fit_with_its_certificate(sets):
     assert model.predict(X).shape == Y.shape
 
 
-def solver_of(X, Y, lam=0.05, max_iter=1000, rho="auto", parts=1, **own):
+def solver_of(X, Y, lam=0.05, max_iter=1000, n_sweeps=SWEEPS, **own):
     kept = prepare_training(MultilabelSSVM(solver="gdmm", lam=lam)._structure(), Samples(X, Y))
-    options = Options(tol=0.0, max_iter=max_iter, certificate_every=10, rho=rho, parts=parts)
-    return LabelGDMM(Setup(kept.problem, lam, kept.block_weight, options), **own)
+    options = Options(tol=0.0, max_iter=max_iter, certificate_every=10, **own)
+    return LabelGDMM(Setup(kept.problem, lam, kept.block_weight, options), n_sweeps=n_sweeps)
 
 
 def test_soft_bcfw_does_not_agree(sets):
     hard = solver_of(*sets, max_iter=60, rho=1.0).solve()
-    soft = solver_of(*sets, max_iter=60, rho=1.0, published=Published(multiplier_step=0.0)).solve()
+    soft = solver_of(*sets, max_iter=60, rho=1.0, multiplier_step=0.0).solve()
     assert soft.history["feasibility"][-1] > 10 * hard.history["feasibility"][-1]
     assert soft.dual < hard.dual < hard.primal < soft.primal
 
@@ -267,10 +266,7 @@ def test_feasibility_is_that_of_the_variables(rng):
 
 def test_the_exhaustive_search_makes_the_same_steps(sets):
     own = dict(max_iter=20, parts=2)
-    pruned, all_ = (
-        solver_of(*sets, published=Published(exhaustive=value), **own).solve()
-        for value in (False, True)
-    )
+    pruned, all_ = (solver_of(*sets, exhaustive=value, **own).solve() for value in (False, True))
     np.testing.assert_allclose(pruned.w, all_.w, atol=1e-12)
     assert pruned.dual == all_.dual
 
