@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
+from sstruct._estimators.label_set.interactions import label_decoder
 from sstruct._oracles.label_set._cut import LabelCut
 from sstruct._oracles.label_set._forest_decoder import LabelForest
 from sstruct._oracles.label_set._gray_enumeration import GrayEnumeration
@@ -19,13 +20,23 @@ from sstruct._testing._oracle_access import (
 )
 from tests.reference import label_sets
 
-KINDS = ("enumeration", "forest", "hierarchy", "cut")
+CONSTRAINED = ("enumeration, constraints", "exact, constraints")
+KINDS = ("enumeration", "forest", "hierarchy", "cut", *CONSTRAINED)
 
 
 def make(rng, kind, K, real):
     """Return a decoder, its edges, its allowed sets and random scores."""
-    parents = None
-    if kind == "enumeration":
+    parents = rows = None
+    if kind in CONSTRAINED:
+        edges = label_sets.random_edges(rng, K, rng.choice([0, 0.3, 0.6]))
+        rows = label_sets.random_constraints(rng, K, int(rng.integers(0, 7)))
+        given_constraints = kind.split(",")[0], K, edges, None
+        if not label_sets.label_sets(K, constraints=rows):
+            with pytest.raises(ValueError, match="no set of labels satisfies the constraints"):
+                label_decoder(*given_constraints, constraints=rows)
+            reject()
+        decoder = label_decoder(*given_constraints, constraints=rows)
+    elif kind == "enumeration":
         decoder = GrayEnumeration(K, label_sets.random_edges(rng, K))
     elif kind == "cut":
         decoder = LabelCut(K, label_sets.random_edges(rng, K))
@@ -38,7 +49,7 @@ def make(rng, kind, K, real):
     draw = rng.standard_normal if real else lambda size: rng.integers(-4, 5, size).astype(float)
     theta, pair = draw(K), draw(len(edges))
     pair = abs(pair) if kind == "cut" else pair
-    return decoder, edges, label_sets.label_sets(K, parents), theta, pair
+    return decoder, edges, label_sets.label_sets(K, parents, constraints=rows), theta, pair
 
 
 def as_code(y):
@@ -69,7 +80,8 @@ def test_maxima_and_marginals_equal_enumeration(new_rng, kind, seed, K, real):
         assert exact
         marginals = set_marginals(one, theta, pair)
         for k in range(K):
-            assert close(marginals[k], scores[on[:, k]].max() - scores[~on[:, k]].max())
+            most, other = (scores[some].max(initial=-np.inf) for some in (on[:, k], ~on[:, k]))
+            assert close(marginals[k], most - other)
         # Calls do not depend on the workspace of earlier ones.
         np.testing.assert_array_equal(best_set(one, theta, pair)[0], code)
 
@@ -115,13 +127,13 @@ def random_loss(rng, K, truth, uniform):
     return loss
 
 
-@pytest.mark.parametrize("kind", ["enumeration", "forest", "hierarchy"])
+@pytest.mark.parametrize("kind", ["enumeration", "forest", "hierarchy", CONSTRAINED[0]])
 @given(seed=st.integers(0, 2**32), K=st.integers(1, 11), real=st.booleans())
 def test_products_equal_enumeration(new_rng, kind, seed, K, real):
     rng = new_rng(seed)
     decoder, edges, sets, theta, pair = make(rng, kind, K, real)
     truth = sets[rng.integers(len(sets))]
-    loss = random_loss(rng, K, truth, uniform=kind != "enumeration")
+    loss = random_loss(rng, K, truth, uniform="enumeration" not in kind)
     offset = 1 - label_sets.score(theta, edges, pair, truth)
     losses = np.where(sets, loss[1], loss[0]).sum(axis=1)
     margins = offset + label_sets.score(theta, edges, pair, sets)
@@ -137,13 +149,14 @@ def test_products_equal_enumeration(new_rng, kind, seed, K, real):
         np.testing.assert_array_equal(again, code)
 
 
+@pytest.mark.parametrize("kind", ["enumeration", CONSTRAINED[0]])
 @given(
     seed=st.integers(0, 2**32), K=st.integers(1, 11), real=st.booleans(), above=st.booleans(),
     below=st.booleans(),
 )  # fmt: skip
-def test_constrained_maxima_equal_enumeration(new_rng, seed, K, real, above, below):
+def test_constrained_maxima_equal_enumeration(new_rng, kind, seed, K, real, above, below):
     rng = new_rng(seed)
-    decoder, edges, sets, theta, pair = make(rng, "enumeration", K, real)
+    decoder, edges, sets, theta, pair = make(rng, kind, K, real)
     truth = sets[rng.integers(len(sets))]
     loss = random_loss(rng, K, truth, uniform=bool(rng.integers(2)))
     offset = 1 - label_sets.score(theta, edges, pair, truth)
@@ -155,7 +168,7 @@ def test_constrained_maxima_equal_enumeration(new_rng, seed, K, real, above, bel
     slopes = [0.0, *(losses[positive] / margins[positive])[:3], 1.0]
     lower, upper = sorted(rng.choice(slopes, 2))
     upper = np.inf if rng.integers(3) == 0 else upper
-    if real and lower > 0:  # otherwise, rounding decides for sets on the limits
+    if real:  # otherwise, rounding decides for sets on the limits
         lower, upper = lower * 0.999, upper * 1.001
     least, most = lower * margins, np.full(len(sets), np.inf)
     np.multiply(upper, margins, out=most, where=positive)
