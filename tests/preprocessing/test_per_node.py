@@ -32,40 +32,49 @@ def items(rng):
 
 
 def dense(array):
-    return array.toarray() if sparse.issparse(array) else array
+    return array.toarray() if sparse.issparse(array) else np.asarray(array)
+
+
+def nodes_of(items):
+    """Return the rows of sequences, or the pixels of images."""
+    return np.vstack([dense(item).reshape(-1, item.shape[-1]) for item in items])
 
 
 def check(found, expected, like):
     """Check that `found` has the type of `like`, and that its nodes are the rows of `expected`."""
-    assert isinstance(found, type(like))
-    assert len(found) == len(like)
-    assert [item.shape[0] for item in found] == [np.shape(item)[0] for item in like]
-    np.testing.assert_array_equal(np.vstack([dense(item) for item in found]), dense(expected))
+    assert isinstance(found, list if isinstance(like, tuple) else type(like))
+    assert [item.shape[:-1] for item in found] == [np.shape(item)[:-1] for item in like]
+    np.testing.assert_array_equal(nodes_of(found), dense(expected))
 
 
 def containers(items):
     yield items
+    yield tuple(items)
     yield object_array(items)
-    yield Sequences.from_list(items)
+    if items[0].ndim == 2:
+        yield Sequences.from_list(items)
 
 
+@pytest.mark.parametrize("kind", ["sequences", "images"])
 @pytest.mark.parametrize("transformer", [StandardScaler(), PCA(2), MaxAbsScaler()], ids=str)
-def test_nodes_are_rows_of_one_array_in_every_container(items, transformer):
-    expected = clone(transformer).fit_transform(np.vstack(items))
-    fitted = clone(transformer).fit(np.vstack(items))
+def test_nodes_are_rows_of_one_array_in_every_container(rng, items, transformer, kind):
+    if kind == "images":
+        items = [rng.standard_normal((*shape, 3)) for shape in ((3, 2), (1, 4), (2, 2))]
+    rows, first = nodes_of(items), nodes_of(items[:2])
+    expected = clone(transformer).fit_transform(rows)
+    fitted = clone(transformer).fit(rows)
     for X in containers(items):
         per_node = PerNode(transformer)
         check(per_node.fit_transform(X), expected, X)
-        check(per_node.transform(X), fitted.transform(np.vstack(items)), X)
-        check(per_node.transform(X[:2]), fitted.transform(np.vstack(items[:2])), X[:2])
-        check(PerNode(transformer).fit(X).transform(X), fitted.transform(np.vstack(items)), X)
-        check(
-            per_node.inverse_transform(per_node.transform(X)),
-            fitted.inverse_transform(fitted.transform(np.vstack(items))),
-            X,
-        )
+        check(per_node.transform(X), fitted.transform(rows), X)
+        check(per_node.transform(X[:2]), fitted.transform(first), X[:2])
+        check(PerNode(transformer).fit(X).transform(X), fitted.transform(rows), X)
+        back = per_node.inverse_transform(per_node.transform(X))
+        check(back, fitted.inverse_transform(fitted.transform(rows)), X)
         assert per_node.n_features_in_ == 3
         assert not hasattr(transformer, "n_features_in_")
+    lists = PerNode(transformer).fit_transform([item.tolist() for item in items])
+    np.testing.assert_array_equal(nodes_of(lists), expected)
 
 
 @pytest.mark.parametrize("transformer", [TfidfTransformer(), MaxAbsScaler()], ids=str)
@@ -215,27 +224,6 @@ def test_edges_have_no_weights_of_nodes(rng):
     both.fit([graph] * 2, sample_weight=[1.0, 2.0])
     with pytest.raises(ValueError, match="node weights, which edge_transformer"):
         both.fit([graph] * 2, sample_weight=[[1.0, 2.0], [1.0, 1.0]])
-
-
-def test_metadata_are_routed_as_the_transformer_requests(items):
-    weights = np.array([2.0, 0.0, 1.0, 3.0])
-    y = [[0, 1, 0], [1], [0, 1, 1, 0], [1, 0]]
-    with config_context(enable_metadata_routing=True):
-        asks = StandardScaler().set_fit_request(sample_weight=True)
-        declines = StandardScaler().set_fit_request(sample_weight=False)
-        chain = ChainSSVM(random_state=0).set_fit_request(sample_weight=True)
-        for inner, given in ((asks, np.repeat(weights, LENGTHS)), (declines, None)):
-            expected = StandardScaler().fit(np.vstack(items), sample_weight=given).mean_
-            pipeline = make_pipeline(PerNode(inner), clone(chain))
-            pipeline.fit(items, y, sample_weight=weights)
-            np.testing.assert_array_equal(pipeline[0].transformer_.mean_, expected)
-        fitted = PerNode(asks).fit(items, sample_weight=weights)
-        np.testing.assert_array_equal(
-            fitted.transformer_.mean_,
-            StandardScaler().fit(np.vstack(items), sample_weight=np.repeat(weights, LENGTHS)).mean_,
-        )
-        with pytest.raises(ValueError, match="sample_weight"):
-            PerNode(StandardScaler()).fit(items, sample_weight=weights)
 
 
 class Once(BaseEstimator):

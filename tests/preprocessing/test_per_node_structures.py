@@ -18,7 +18,7 @@ from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 from sstruct import ChainSSVM, GraphCRFSSVM, Sequences
 from sstruct._input.labels import object_array
 from sstruct.preprocessing import PerNode
-from tests.preprocessing.test_per_node import Recorder
+from tests.preprocessing.test_per_node import Recorder, nodes_of
 
 SHAPES = (3, 2), (1, 4), (2, 2)
 V = (3, 1, 4, 2)
@@ -38,31 +38,6 @@ def graphs(rng):
         parts = rng.standard_normal((v, 3)) + 5, edges, 100 * rng.random((v - 1, 2))
         out.append((*parts, np.arange(1.0, v + 1)) if i == 2 else parts)
     return out
-
-
-def nodes_of(images):
-    return np.vstack([image.reshape(-1, image.shape[-1]) for image in images])
-
-
-@pytest.mark.parametrize("transformer", [StandardScaler(), PCA(2)], ids=str)
-def test_pixels_are_rows_of_one_array(images, transformer):
-    flat = nodes_of(images)
-    expected = clone(transformer).fit_transform(flat)
-    again = clone(transformer).fit(flat)
-    for X in (images, object_array(images), tuple(images)):
-        per_node = PerNode(transformer)
-        out = per_node.fit_transform(X)
-        assert isinstance(out, list if isinstance(X, tuple) else type(X))
-        assert [image.shape[:2] for image in out] == list(SHAPES)
-        np.testing.assert_array_equal(nodes_of(out), expected)
-        np.testing.assert_array_equal(nodes_of(per_node.transform(X)), again.transform(flat))
-        back = per_node.inverse_transform(per_node.transform(X))
-        np.testing.assert_array_equal(
-            nodes_of(back), again.inverse_transform(again.transform(flat))
-        )
-        assert per_node.n_features_in_ == 3
-    lists = [image.tolist() for image in images]
-    np.testing.assert_array_equal(nodes_of(PerNode(transformer).fit_transform(lists)), expected)
 
 
 def test_images_of_one_size_stay_one_array(rng):
