@@ -164,15 +164,6 @@ def test_labels_that_do_not_equal_themselves_are_unknown(label):
         ChainSSVM().fit(SEQUENCES, [["a", label, "b", "a"], ["a", "b", "a", "b"]])
 
 
-def test_error_for_masked_labels_recommends_ignore_label():
-    y = np.ma.array([CODES[:4]] * 2, mask=[[0, 1, 0, 0], [0, 0, 0, 0]])
-    with pytest.raises(ValueError, match=r"y\[0\] at node 1 is .*masked.*ignore_label=-1"):
-        ChainSSVM().fit(np.array(SEQUENCES), y)
-    known = np.ma.array(y.data)
-    classes = ChainSSVM(**ONCE).fit(np.array(SEQUENCES), known).classes_
-    assert type(classes) is np.ndarray
-
-
 @pytest.mark.parametrize("weights", [[1e-320, 2e-320], [1e-150, 1e155]])
 def test_weights_too_small_for_products(weights):
     model = MulticlassSSVM(class_weight="balanced", **ONCE)
@@ -238,10 +229,6 @@ def test_the_length_of_a_graph_is_not_trusted():
     model = GraphCRFSSVM(**ONCE).fit(GRAPHS, CUT)
     for found, expected in zip(model.predict([GRAPHS[0], graphs[1]]), model.predict(GRAPHS)):
         np.testing.assert_array_equal(found, expected)
-
-
-def test_error_for_array_as_parameter():
-    check_raises(ChainSSVM(warm_start=np.zeros(3)), SEQUENCES, CUT)
 
 
 def test_fitted_models_are_unchanged_by_an_invalid_parameter():
