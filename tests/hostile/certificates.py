@@ -68,6 +68,12 @@ def dense(x):
     return x.toarray().astype(np.float64)
 
 
+def edge_features(given):
+    """Return the features of edges as rows, also if there are no edges or is one feature."""
+    features = dense(given)
+    return features if features.ndim == 2 else features[:, np.newaxis]
+
+
 def items(value):
     if isinstance(value, Sequences | list | tuple):
         return list(value)
@@ -146,7 +152,8 @@ def window_size(model):
 def chain_blocks(model, X, y, weights):
     if (isinstance(X, np.ndarray) and X.ndim == 2) or sparse.issparse(X):
         X, y = [row[None] for row in dense(X)], [[label] for label in np.asarray(y).tolist()]
-    X, (y, splits) = [dense(x) for x in items(X)], without_spans(items(y))
+    X, features = zip(*(x if isinstance(x, tuple) else (x, None) for x in items(X)))
+    X, (y, splits) = [dense(x) for x in X], without_spans(items(y))
     codes, K = codes_of(model, y), len(model.classes_)
     masks = np.ones((K, K), dtype=bool), np.ones((2, K), dtype=bool)
     if callable(model.transition_mask):
@@ -172,7 +179,11 @@ def chain_blocks(model, X, y, weights):
             n, own = after - first, last - first
             edges = [(k, k + 1) for k in range(n - 1)]
             part = truth[first:after]
-            every, scores = scored(list(theta), edges, [edge] * (n - 1))
+            tables = [edge] * (n - 1)
+            if features[sample] is not None:
+                rows = dense(features[sample])[first : after - 1]
+                tables = [edge + np.tensordot(f, model.edge_feature_coef_, 1) for f in rows]
+            every, scores = scored(list(theta), edges, tables)
             at = place(part, (K,) * n)
             if getattr(model, "self_transitions", False):
                 part = part + K * splits[sample][first:after]
@@ -302,7 +313,7 @@ def graph_blocks(model, X, y, weights):
             edges = np.column_stack([upper.row, upper.col])
         x = dense(x)
         edges = np.asarray(edges).reshape(-1, 2)
-        features = None if features is None else dense(features).reshape(len(edges), -1)
+        features = None if features is None else edge_features(features)
         sizes = np.ones(len(x)) if sizes is None else np.asarray(sizes, dtype=float)
         graphs.append((x, edges, features, sizes))
     yield from _graph_blocks(model, graphs, codes_of(model, items(y)), weights)
@@ -373,8 +384,8 @@ def typed_blocks(model, X, y, weights):
         for (t, u), value in joined.items():
             ends, features = value if isinstance(value, tuple) else (value, None)
             ends = np.asarray(ends).reshape(-1, 2)
-            features = np.ones((len(ends), 1)) if features is None else dense(features)
-            for (a, b), f in zip(ends, features.reshape(len(ends), -1), strict=True):
+            features = edge_features(np.ones(len(ends)) if features is None else features)
+            for (a, b), f in zip(ends, features, strict=True):
                 if known[t][a] and known[u][b]:
                     edges.append((index[t][a], index[u][b]))
                     tables.append(np.einsum("g,gab->ab", f, model.edge_coef_[t, u]))
@@ -672,9 +683,9 @@ def total_weight(name, model, y, weights):
     y = items(y)
     if name.startswith("segments"):
         y, _ = without_spans(y)
-    y = [np.asarray(labels, dtype=object).ravel().tolist() for labels in y]
     if name == "typed graph":
-        y = [[label for part in parts for label in np.asarray(part).tolist()] for parts in y]
+        y = [np.concatenate([np.asarray(own, dtype=object) for own in labels]) for labels in y]
+    y = [np.asarray(labels, dtype=object).ravel().tolist() for labels in y]
     return sum(w for w, labels in zip(weights, y) if any(label != ignored for label in labels))
 
 

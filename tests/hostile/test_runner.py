@@ -19,9 +19,10 @@ from sstruct import GridCRFSSVM, MulticlassSSVM, StructuredSVM
 from tests.estimators.custom.choices import ConstrainedChoice, make_choices
 from tests.hostile import runner, values
 from tests.hostile.case import REJECTED, Case, shown
-from tests.hostile.certificates import check_certificate
+from tests.hostile.certificates import BLOCKS, check_certificate
 from tests.hostile.judge import FindingError, judge
 from tests.hostile.values import MischiefError, _NoRepr
+from tests.registry import TRAINED
 
 X, Y = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1]
 
@@ -109,6 +110,12 @@ def test_false_certificates_are_seen(name):
     setattr(model, name, model.objective_ + 0.1)
     with pytest.raises(FindingError, match=name):
         check_certificate("rows", model, X, Y)
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_certificates_of_every_example_are_recomputed(name):
+    example = TRAINED[name]
+    assert check_certificate(name, example.fitted(), *example.samples())
 
 
 def test_true_certificates_are_believed():
