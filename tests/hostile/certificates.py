@@ -15,7 +15,16 @@ from scipy import sparse
 from sstruct import Sequences
 from tests.hostile.judge import FindingError
 from tests.hostile.values import MischiefError
-from tests.reference import alignments, brute_force, changes, dependency_trees, matchings, segments
+from tests.reference import (
+    alignments,
+    brute_force,
+    changes,
+    dependency_trees,
+    label_sets,
+    matchings,
+    segments,
+    typed_graphs,
+)
 from tests.reference.graphs import completed, grid_graph, tiles, without
 
 # Tolerance for rounding, relative to the sum of the magnitudes of all terms.
@@ -35,11 +44,16 @@ UNREAD = (
 )  # fmt: skip
 
 
+def check_count(sizes):
+    """Raise UnreadError if there are too many labelings of nodes with `sizes` labels."""
+    if np.prod(sizes, dtype=float) > MOST_LABELINGS:
+        raise UnreadError
+
+
 @functools.cache
 def labelings(sizes):
     """Return all labelings of nodes whose numbers of labels are `sizes`, (n, V)."""
-    if np.prod(sizes) > MOST_LABELINGS:
-        raise UnreadError
+    check_count(sizes)
     return np.indices(sizes).reshape(len(sizes), -1).T
 
 
@@ -360,38 +374,29 @@ def grid_blocks(model, X, y, weights):
 
 def typed_blocks(model, X, y, weights):
     """Yield blocks of graphs with nodes of several types; tables and labels are given by type."""
-    T, X, y = len(model.classes_), items(X), [items(labels) for labels in items(y)]
+    X, y = items(X), [items(labels) for labels in items(y)]
     codes = []
     for t, own in enumerate(model.classes_):
         of_type = SimpleNamespace(classes_=own, ignore_label=model.ignore_label)
         codes.append(codes_of(of_type, [labels[t] for labels in y]))
     cost, divided = _typed_costs(model, codes, weights)
+    sizes = [table.shape for table in model.coef_]
+    pairs = {pair: len(table) for pair, table in model.edge_coef_.items()}
     for i, ((rows, joined), weight) in enumerate(zip(X, weights, strict=True)):
         if not isinstance(X[i], tuple) or type(joined) is not dict:
             raise UnreadError
-        known = [codes[t][i] >= 0 for t in range(T)]
-        count = sum(map(np.sum, known))
-        if count == 0:
-            continue
-        index = np.split(np.cumsum(np.concatenate(known)) - 1, np.cumsum([*map(len, known)])[:-1])
-        theta, truth, costs = [], [], []
-        for t in range(T):
-            scores = dense(rows[t]) @ model.coef_[t].T + model.intercept_[t]
-            theta += list(scores[known[t]])
-            truth += codes[t][i][known[t]].tolist()
-            costs += cost[t][codes[t][i][known[t]]].tolist()
-        edges, tables = [], []
-        for (t, u), value in joined.items():
+        labels = [own[i].tolist() for own in codes]
+        check_count([K for (K, _), own in zip(sizes, labels) for _ in own])
+        edges = {}
+        for pair, value in joined.items():
             ends, features = value if isinstance(value, tuple) else (value, None)
             ends = np.asarray(ends).reshape(-1, 2)
-            features = edge_features(np.ones(len(ends)) if features is None else features)
-            for (a, b), f in zip(ends, features, strict=True):
-                if known[t][a] and known[u][b]:
-                    edges.append((index[t][a], index[u][b]))
-                    tables.append(np.einsum("g,gab->ab", f, model.edge_coef_[t, u]))
-        every, scores = scored(theta, edges, tables)
-        loss = (every != np.array(truth)) @ np.array(costs) / (count if divided else 1)
-        yield scores, loss, place(truth, tuple(map(len, theta))), weight
+            edges[pair] = ends, edge_features(np.ones(len(ends)) if features is None else features)
+        graph = [dense(own) for own in rows], edges
+        for block in typed_graphs.blocks(
+            [graph], [labels], sizes, pairs, cost, bias=model.fit_intercept, divided=divided
+        ):
+            yield of_reference(model, block, weight)
 
 
 def _typed_costs(model, codes, weights):
@@ -449,19 +454,12 @@ def set_blocks(model, X, y, weights):
             of_on = 2 * of_on
     else:
         of_off = of_on = np.asarray(model.loss, np.float64) / K
-    every = labelings((2,) * K)
-    closed = np.ones(len(every), dtype=bool)
-    if model.edges is not None and np.ndim(model.edges) == 1:
-        for k, parent in enumerate(model.edges):
-            closed &= (parent < 0) | (every[:, k] <= every[:, parent])
+    check_count([2] * K)
+    parents = model.edges if np.ndim(model.edges) == 1 else None  # fits reject other label sets
+    form = {"bias": model.fit_intercept, "cost": (of_off, of_on), "parents": parents}
     for x, truth, weight in zip(dense(X), Y.astype(int), weights, strict=True):
-        scores = every @ (model.coef_ @ x + model.intercept_)
-        for (u, v), value in zip(model.edges_, model.edge_coef_, strict=True):
-            table = value if np.ndim(value) else np.array([[0, 0], [0, value]])
-            scores = scores + table[every[:, u], every[:, v]]
-        loss = ((every != truth) * np.where(truth, of_on, of_off)).sum(axis=1)
-        # Fits reject labelings that violate the hierarchy.
-        yield np.where(closed, scores, -np.inf), loss, place(truth, (2,) * K), weight
+        (block,) = label_sets.blocks([x], [truth], model.edges_, model.pairwise, **form)
+        yield of_reference(model, block, weight)
 
 
 def tree_blocks(model, X, y, weights):
