@@ -2,44 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 from sstruct.inference import top_k, viterbi
-from tests.oracles.test_viterbi import SMALL, WIDE, enumerate_all, random_scores
-
-
-def check(node, edge, k):
-    scores = enumerate_all(node, edge)
-    order = sorted((y for y in scores if scores[y] > -np.inf), key=lambda y: (-scores[y], y[::-1]))
-    labels, values = top_k(node, edge, k)
-    assert (labels.dtype, values.dtype) == (np.int32, np.float64)
-    assert labels.shape == (min(k, len(order)), len(node))
-    assert [tuple(row) for row in labels.tolist()] == order[:k]
-    assert values.tolist() == [scores[y] for y in order[:k]]
-
-
-@settings(max_examples=300)
-@given(
-    size=st.sampled_from(SMALL),
-    per_position=st.booleans(),
-    ties=st.booleans(),
-    forbidden=st.booleans(),
-    k=st.integers(1, 40) | st.just(5000),
-    key=st.integers(0, 2**32 - 1),
-)
-@example(size=(1, 1), per_position=True, ties=True, forbidden=False, k=2, key=0)
-@example(size=(6, 4), per_position=True, ties=True, forbidden=True, k=5000, key=0)
-@example(size=(6, 4), per_position=False, ties=True, forbidden=False, k=5000, key=0)
-def test_small_chains_equal_enumeration(new_rng, size, per_position, ties, forbidden, k, key):
-    check(*random_scores(new_rng(key), *size, per_position, ties, forbidden), k)
-
-
-@pytest.mark.parametrize("size", WIDE, ids=str)
-def test_every_padded_width_equals_enumeration(rng, size):
-    for per_position in (False, True):
-        for forbidden in (False, True):
-            check(*random_scores(rng, *size, per_position, True, forbidden), 50)
 
 
 def test_the_first_labeling_is_that_of_viterbi_and_larger_k_only_appends(rng):
@@ -75,15 +39,6 @@ def test_long_chains_are_ranked(rng):
         barred[position, labels[0, position]] = -np.inf
         second = max(second, viterbi(barred, edge)[1])
     assert values[1] == second
-
-
-@pytest.mark.parametrize("where", ["node", "edge"])
-def test_everything_forbidden_leaves_nothing(where):
-    node, edge = np.ones((3, 4)), np.ones((4, 4))
-    (node[1:2] if where == "node" else edge)[...] = -np.inf
-    labels, values = top_k(node, edge, 3)
-    assert labels.shape == (0, 3)
-    assert values.shape == (0,)
 
 
 def test_k_may_exceed_the_number_of_labelings():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sstruct.inference import max_marginals, viterbi
+from sstruct.inference import max_marginals, top_k, viterbi
 
 SMALL = [(L, K) for L in range(1, 7) for K in range(1, 6) if K**L <= 4096]
 # One size for each way in which padded labels are cut into chunks of 32, 16, 8 and 4.
@@ -29,10 +29,13 @@ def enumerate_all(node, edge):
     return {y: score(y, node, edge) for y in product(range(K), repeat=L)}
 
 
-def documented_choice(scores):
-    """Return the best labeling with the lowest last label, then the lowest label before it."""
-    best = max(scores.values())
-    return best, min((y for y in scores if scores[y] == best), key=lambda y: y[::-1])
+def ranking(scores):
+    """Return the allowed labelings, the best ones first.
+
+    Of labelings with the same score, those with the lowest last label come first, then those with
+    the lowest label before it.
+    """
+    return sorted((y for y in scores if scores[y] > -np.inf), key=lambda y: (-scores[y], y[::-1]))
 
 
 def random_scores(rng, L, K, per_position, ties, forbidden):
@@ -47,16 +50,22 @@ def random_scores(rng, L, K, per_position, ties, forbidden):
     return node, edge
 
 
-def check(node, edge):
+def check(node, edge, k=50):
+    """Compare the best labeling, the k best ones and max-marginals with enumeration."""
     scores = enumerate_all(node, edge)
-    best, expected = documented_choice(scores)
+    order = ranking(scores)
     labels, value = viterbi(node, edge)
     assert labels.dtype == np.int32
-    assert value == best
-    if best > -np.inf:
-        assert tuple(labels.tolist()) == expected
+    assert value == max(scores.values())
+    if order:
+        assert tuple(labels.tolist()) == order[0]
     else:
         assert ((labels >= 0) & (labels < node.shape[1])).all()
+    ranked, values = top_k(node, edge, k)
+    assert (ranked.dtype, values.dtype) == (np.int32, np.float64)
+    assert ranked.shape == (min(k, len(order)), len(node))
+    assert [tuple(row) for row in ranked.tolist()] == order[:k]
+    assert values.tolist() == [scores[y] for y in order[:k]]
     through = np.full(node.shape, -np.inf)
     for y, value in scores.items():
         for position, label in enumerate(y):
@@ -105,12 +114,14 @@ def test_skipped_labels_change_no_bit(new_rng, kind, key):
     per_position=st.booleans(),
     ties=st.booleans(),
     forbidden=st.booleans(),
+    k=st.integers(1, 40) | st.just(5000),
     key=st.integers(0, 2**32 - 1),
 )
-@example(size=(1, 1), per_position=True, ties=True, forbidden=False, key=0)
-@example(size=(6, 4), per_position=True, ties=True, forbidden=True, key=0)
-def test_small_chains_equal_enumeration(new_rng, size, per_position, ties, forbidden, key):
-    check(*random_scores(new_rng(key), *size, per_position, ties, forbidden))
+@example(size=(1, 1), per_position=True, ties=True, forbidden=False, k=2, key=0)
+@example(size=(6, 4), per_position=True, ties=True, forbidden=True, k=5000, key=0)
+@example(size=(6, 4), per_position=False, ties=True, forbidden=False, k=5000, key=0)
+def test_small_chains_equal_enumeration(new_rng, size, per_position, ties, forbidden, k, key):
+    check(*random_scores(new_rng(key), *size, per_position, ties, forbidden), k)
 
 
 @pytest.mark.parametrize("size", WIDE, ids=str)
@@ -140,6 +151,7 @@ def test_everything_forbidden(where, L, K):
     assert value == -np.inf
     assert ((labels >= 0) & (labels < K)).all()
     assert np.isneginf(max_marginals(node, edge)).all()
+    assert [len(each) for each in top_k(node, edge, 3)] == [0, 0]
 
 
 def test_one_position_ignores_edges():
