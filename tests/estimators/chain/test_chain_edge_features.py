@@ -278,22 +278,6 @@ def test_gdmm_is_not_supported(chains, rng):
     assert model.fit(X, [[0, 1]]).solver_ == "mp-bcfw"
 
 
-def test_damaged_states(chains):
-    X, y = chains
-    model = fit(X, y, tol=1e-3)
-    for change, message in [
-        ({"n_edge_features_in_": 3}, "_w is an array of .* weights, expected"),
-        ({"n_edge_features_in_": None}, "_w is an array of .* weights, expected"),
-        ({"n_edge_features_in_": 0}, "n_edge_features_in_ is 0"),
-        ({"n_edge_features_in_": 2.5}, "n_edge_features_in_ is 2.5"),
-        ({"edge_feature_names_in_": np.array(["a"], dtype=object)}, "edge_feature_names_in_"),
-        ({"edge_feature_names_in_": "ab"}, "edge_feature_names_in_"),
-    ]:
-        state = {**model.__getstate__(), **change}
-        with pytest.raises(ValueError, match=message):
-            ChainSSVM.__new__(ChainSSVM).__setstate__(state)
-
-
 def test_warm_starts_need_the_same_edge_features(chains):
     X, y = chains
     model = ChainSSVM(lam=0.05, warm_start=True, random_state=0).fit(X, y)

@@ -276,19 +276,6 @@ def test_files_have_the_groups_instead_of_a_function(tiny_chains):
     assert pickle.loads(pickle.dumps(kept)).transitions is bio_kinds
 
 
-def test_damaged_file(tiny_chains):
-    model = fit(*tiny_chains, transitions=GROUPS)
-    state = model.__getstate__()
-    for groups, message in (
-        (GROUPS.astype(np.int32)[:2], "transition_groups_ is of shape"),
-        (np.full((3, 3), 100, dtype=np.int32), "_w is an array of"),
-        (np.full((3, 3), -2, dtype=np.int32), "numbers from -2 to -2"),
-        (None, "_w is an array of"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            ChainSSVM().__setstate__(state | {"transition_groups_": groups})
-
-
 def test_hidden_states_have_the_groups_of_their_labels(tiny_chains):
     X, y = tiny_chains
     y = [labels.copy() for labels in y]

@@ -22,6 +22,7 @@ from sstruct import (
 )
 from sstruct.preprocessing import PerNode, SequenceVectorizer
 from tests.estimators.custom.choices import Sign
+from tests.registry import EXAMPLES
 
 DAMAGED = r"invalid fitted state of \w+: "
 
@@ -54,6 +55,16 @@ def fitted(kind):
     rows, codes = np.concatenate(X), np.concatenate(y)
     if kind == "chain":
         return ChainSSVM(warm_start=True, **common).fit(X, y), X
+    if kind == "chain with edge features":
+        X = [(x, np.eye(2)[: len(x) - 1]) for x in X]
+        return ChainSSVM(**common).fit(X, y), X
+    if kind == "tied chain":
+        return ChainSSVM(transitions=np.eye(3, dtype=int), **common).fit(X, y), X
+    if kind == "chain with class scores":
+        return ChainSSVM(class_scores=("fixed", slice(0, 3)), **common).fit(X, y), X
+    if kind == "typed graph":
+        example = EXAMPLES[kind]
+        return example.fitted(), example.samples()[0]
     if kind == "graph":
         X = [(x, np.array([[0, 1]])[: len(x) - 1], np.ones((min(len(x) - 1, 1), 2))) for x in X]
         return GraphCRFSSVM(pairwise="directed", **common).fit(X, y), X
@@ -73,9 +84,6 @@ def fitted(kind):
         return MulticlassSSVM(**common).fit(rows, codes), rows
     X = list(rows)
     return StructuredSVM(Sign(), **common).fit(X, np.sign(rows[:, 0] - 0.5).tolist()), X
-
-
-KINDS = ("chain", "graph", "grid", "tree", "sets", "hierarchy", "multiclass", "custom")
 
 
 # Attributes of models with invalid values, and the error messages.
@@ -112,6 +120,25 @@ WRONG = [
     ("chain", "_warm_state", lambda v: put(v, "alpha", -v["alpha"]), r"_warm_state\['alpha'\]"),
     ("chain", "_warm_state", lambda v: put(v, "lam", "1"), r"_warm_state\['lam'\]"),
     ("chain", "_skl_callbacks", lambda v: [3], r"_skl_callbacks\[0\] is 3"),
+    *(
+        ("chain with edge features", name, lambda v, wrong=wrong: wrong, message)
+        for name, wrong, message in [
+            ("n_edge_features_in_", 3, "_w is an array of .* weights, expected"),
+            ("n_edge_features_in_", None, "_w is an array of .* weights, expected"),
+            ("n_edge_features_in_", 0, "n_edge_features_in_ is 0"),
+            ("n_edge_features_in_", 2.5, "n_edge_features_in_ is 2.5"),
+            ("edge_feature_names_in_", np.array(["a"], dtype=object), "edge_feature_names_in_"),
+            ("edge_feature_names_in_", "ab", "edge_feature_names_in_"),
+        ]
+    ),
+    ("tied chain", "transition_groups_", lambda v: v[:2], "transition_groups_ is of shape"),
+    ("tied chain", "transition_groups_", lambda v: v * 0 + 100, "_w is an array of"),
+    ("tied chain", "transition_groups_", lambda v: v * 0 - 2, "numbers from -2 to -2"),
+    ("tied chain", "transition_groups_", lambda v: None, "_w is an array of"),
+    *(
+        ("chain with class scores", "_class_scores", lambda v, wrong=wrong: wrong, DAMAGED)
+        for wrong in (np.array([0, 1, 5]), np.array([0, 1]), np.array([0, 1, -1]), [0, 1, 2])
+    ),
     ("graph", "_model", lambda v: put(v, "n_edge_features", 0), r"\['n_edge_features'\] is 0"),
     ("graph", "_model", lambda v: put(v, "n_edge_features", 2**40), "_w is an array of"),
     ("graph", "_model", lambda v: put(v, "n_edge_features", -1), r"\['n_edge_features'\] is -1"),
@@ -122,6 +149,18 @@ WRONG = [
     ("graph", "_model", lambda v: put(v, "inference", "cut"), r"_model\['inference'\]"),
     ("graph", "_model", lambda v: put(v, "edge_names", ["a"]), r"_model\['edge_names'\]"),
     ("graph", "_is_approximate", lambda v: 10**12, "_is_approximate is 10"),
+    ("typed graph", "_w", lambda v: v[:-1], "_w is an array of"),
+    ("typed graph", "classes_", lambda v: v[:1], "the labels of 2 types"),
+    ("typed graph", "classes_", lambda v: (v[0], np.arange(9)), "_w is an array of"),
+    ("typed graph", "classes_", lambda v: (v[0], np.array([1, 1])), "without duplicates"),
+    ("typed graph", "n_features_in_", lambda v: (2, 0), r"n_features_in_\[1\] is 0"),
+    ("typed graph", "n_features_in_", lambda v: (2, 2), "_w is an array of"),
+    ("typed graph", "_pairs", lambda v: ((0, 7, 1), *v[1:]), "_pairs is"),
+    ("typed graph", "_pairs", lambda v: v[::-1], "without duplicates"),
+    ("typed graph", "_pairs", lambda v: ((0, 0, -1), *v[1:]), r"_pairs\[0\]\[2\]"),
+    ("typed graph", "_pairs", lambda v: v[1:], "_w is an array of"),
+    ("typed graph", "_bias", lambda v: 1, "_bias is 1"),
+    ("typed graph", "_model", lambda v: put(v, "inference", "cut"), "'inference'. is 'cut'"),
     ("grid", "_model", lambda v: put(v, "connectivity", 5), r"_model\['connectivity'\] is 5"),
     ("tree", "parents_", lambda v: np.array([1, 0], dtype=np.int32), "parents_ is not a forest"),
     ("tree", "parents_", lambda v: np.array([-1, 7], dtype=np.int32), "parents_ is not a forest"),
@@ -153,7 +192,7 @@ WRONG = [
 
 @pytest.fixture(scope="module")
 def models():
-    return {kind: fitted(kind) for kind in KINDS}
+    return {kind: fitted(kind) for kind in {row[0] for row in WRONG}}
 
 
 @pytest.mark.parametrize("kind, name, change, message", WRONG)
