@@ -16,6 +16,7 @@ from sstruct import (
     ssvm_path,
 )
 from tests.estimators.custom.choices import Sign
+from tests.registry import EXAMPLES
 
 pd = pytest.importorskip("pandas")
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -23,9 +24,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 RNG = np.random.default_rng(0)
 FIT = {"lam": 0.1, "random_state": 0, "max_iter": 5}
 CHAINS = [RNG.standard_normal((length, 2)) for length in (3, 1, 5, 4)]
-CYCLE = np.array([(v, (v + 1) % 5) for v in range(5)])
-GRAPHS = [(RNG.standard_normal((5, 2)), CYCLE, RNG.random((5, 3))) for _ in range(6)]
-IMAGES = RNG.standard_normal((4, 3, 4, 2))
 ROWS = RNG.standard_normal((30, 2))
 SETS = ROWS @ RNG.standard_normal((2, 4)) + RNG.standard_normal((30, 4)) > 0
 HIERARCHY = SETS | SETS[:, [3, 3, 3, 3]]
@@ -52,12 +50,9 @@ def chain(labels=LABELS["strings"], **options):
 
 
 def graph(labels=LABELS["strings"], **options):
-    y = [labels_of(RNG.integers(0, 3, 5), labels) for _ in GRAPHS]
-    return GraphCRFSSVM(classes=labels, **FIT, **options).fit(GRAPHS, y)
-
-
-def grid(**options):
-    return GridCRFSSVM(**FIT, **options).fit(IMAGES, RNG.integers(0, 3, (4, 3, 4)))
+    X, y = EXAMPLES["featured graph"].samples()
+    y = [labels_of(codes, labels) for codes in y]
+    return GraphCRFSSVM(classes=labels, **FIT, **options).fit(X, y)
 
 
 def rows(labels):
@@ -69,20 +64,10 @@ def sets(y=SETS, **options):
     return MultilabelSSVM(**FIT, **options).fit(ROWS, y)
 
 
-def tree(*, maps=False, types=1, pairs=False, **options):
-    def sample():
-        if maps:
-            shape = (3, types, 2, 2, 2) if types > 1 else (3, 2, 2, 2)
-            return {"features": RNG.standard_normal(shape)}
-        x = {
-            "features": [RNG.standard_normal((4, 2)) for _ in range(3)],
-            "positions": [RNG.standard_normal((4, 2)) for _ in range(3)],
-        }
-        return x | ({"pair_scores": [None, *RNG.standard_normal((2, 4, 4))]} if pairs else {})
-
-    X = [sample() for _ in range(6)]
-    y = [RNG.integers(0, 4 * types, 3) for _ in X]
-    return TreeSSVM(parents=[-1, 0, 0], **FIT, **options).fit(X, y)
+def of(name, seed=0, **options):
+    """Return a function that fits an example."""
+    example = EXAMPLES[name]
+    return lambda: example.unfitted(**options).fit(*example.samples(seed=seed))
 
 
 MODELS = {
@@ -98,8 +83,8 @@ MODELS = {
     "graph of pairs": lambda: graph(LABELS["pairs"], pairwise="directed", fit_intercept=False),
     "graph of mixed": lambda: graph(LABELS["mixed"], pairwise="full"),
     **{
-        f"grid, {pairwise}, {connectivity}": lambda pairwise=pairwise, connectivity=connectivity: (
-            grid(pairwise=pairwise, connectivity=connectivity)
+        f"grid, {pairwise}, {connectivity}": of(
+            "grid", pairwise=pairwise, connectivity=connectivity
         )
         for pairwise in ("potts", "contrast", "full", "directed", 0.0)
         for connectivity in (4, 8)
@@ -114,11 +99,11 @@ MODELS = {
     "sets, hierarchy": lambda: sets(HIERARCHY, edges=[3, 3, 3, -1]),
     "sets of one label": lambda: sets(list("pqrpqr") * 5),
     "sets of one label, full": lambda: sets(list("pqrpqr") * 5, pairwise="full"),
-    "tree": tree,
-    "tree, pair scores": lambda: tree(pairs=True),
-    "tree, maps": lambda: tree(maps=True, fit_intercept=False),
-    "tree, types": lambda: tree(maps=True, types=2),
-    "tree, types, no intercept": lambda: tree(maps=True, types=2, fit_intercept=False),
+    "tree": of("candidates"),
+    "tree, pair scores": of("pairs"),
+    "tree, maps": of("maps", seed=0, fit_intercept=False),
+    "tree, types": of("maps", seed=2),
+    "tree, types, no intercept": of("maps", seed=2, fit_intercept=False),
     "custom": lambda: StructuredSVM(Sign(), **FIT).fit(list(ROWS), [1, -1] * 15),
 }
 
@@ -168,7 +153,7 @@ def entry(model, row):
         return weights[e, row.value, row.other_value] if weights.ndim == 3 else weights[e]
     place = []
     if model.pairwise in ("contrast", "directed"):
-        names = ["edge0", "edge1", "edge2"]
+        names = ["edge0", "edge1"]
         if isinstance(model, GridCRFSSVM):
             names = ["right", "down", "down-right", "down-left"]
             names = ["constant", "contrast"] if model.pairwise == "contrast" else names
@@ -203,6 +188,7 @@ def test_columns_are_those_of_the_structure():
         "tree": ["part", "type", "parent_type"],
         "custom": [],
     }
+    assert [MODELS[name]().n_types_ for name in ("tree, maps", "tree, types")] == [1, 2]
     for name, own in columns.items():
         assert MODELS[name]().to_frame().columns.tolist() == ["kind", *own, "feature", "weight"]
 
@@ -219,7 +205,7 @@ def test_kinds_have_the_order_of_w():
 
 
 def test_names_of_features_may_be_given():
-    for model in (chain(), graph(), rows(LABELS["strings"]), tree(), MODELS["custom"]()):
+    for model in (chain(), graph(), rows(LABELS["strings"]), MODELS["tree"](), MODELS["custom"]()):
         frame = model.to_frame(feature_names=np.array(["wide", "high"]))
         default = model.to_frame()
         own = frame.kind.isin(["coef", "w"])
