@@ -12,6 +12,7 @@ from sstruct.solvers import MPBCFW
 from tests.estimators.tree.test_tree import candidates, terms_of
 from tests.reference import brute_force, dual_qp
 from tests.reference.brute_force import slack_terms
+from tests.registry import EXAMPLES
 from tests.solvers.test_optimum import TABLE, make
 
 SLACK = {"rescaling": "slack", "random_state": 0}
@@ -140,18 +141,27 @@ def test_queries_are_counted(rng, search):
     assert more.history_["queries"][0] == queries[0]
 
 
-def test_parameters_are_checked():
-    X, y = make_sequences(n_samples=10, random_state=0)
-    for parameters, message in [
-        ({"rescaling": "both"}, "rescaling must be one of"),
-        ({"rescaling": "slack", "search": "golden"}, "search must be one of"),
-        ({"search": "bisecting"}, "search='bisecting' requires rescaling=\"slack\""),
-        ({"rescaling": "slack", "search": "angular"}, r'or "bisecting"'),
-    ]:
-        model = ChainSSVM(**parameters)
-        with pytest.raises(ValueError, match=message):
-            model.fit(X, y)
-        assert not hasattr(model, "status_")
+@pytest.mark.parametrize(
+    "name, parameters, message",
+    [
+        ("chain", {"rescaling": "both"}, "rescaling must be one of"),
+        ("chain", SLACK | {"search": "golden"}, "search must be one of"),
+        ("chain", {"search": "bisecting"}, "search='bisecting' requires rescaling=\"slack\""),
+        ("chain", SLACK | {"search": "angular"}, r'or "bisecting"'),
+        ("grid", {"search": "bisecting"}, "search='bisecting' requires rescaling=\"slack\""),
+        ("grid", SLACK | {"search": "angular"}, r'or "bisecting"'),
+        ("graph", SLACK | {"pairwise": 0.5}, "a fixed pairwise cost"),
+        ("grid", SLACK | {"solver": "perceptron"}, "not supported by solver"),
+        ("label sets", {"rescaling": "both"}, "rescaling must be one of"),
+        ("label sets", {"search": "angular"}, "search='angular' requires rescaling=\"slack\""),
+        ("label sets", SLACK | {"search": "angular", "edges": "tree"}, r'or "bisecting"'),
+    ],
+)
+def test_parameters_are_checked(name, parameters, message):
+    model = EXAMPLES[name].unfitted(**parameters)
+    with pytest.raises(ValueError, match=message):
+        model.fit(*EXAMPLES[name].samples())
+    assert not hasattr(model, "status_")
 
 
 def test_warm_starts_need_the_same_loss_and_rescaling(rng):

@@ -99,19 +99,8 @@ def test_grids_are_graphs(rng):
     check_slack_bounds(grid, terms, box(grid, 2, 2, "potts"))
 
 
-def test_parameters_are_checked(rng):
-    X, y = images(rng)
-    for model, parameters, message in [
-        (GridCRFSSVM(), {"search": "bisecting"}, "search='bisecting' requires rescaling=\"slack\""),
-        (GridCRFSSVM(), {"rescaling": "slack", "search": "angular"}, 'or "bisecting"'),
-        (GraphCRFSSVM(), {"rescaling": "slack", "pairwise": 0.5}, "a fixed pairwise cost"),
-        (GridCRFSSVM(), {"rescaling": "slack", "solver": "perceptron"}, "not supported by solver"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            model.set_params(**parameters).fit(X, y)
-        assert not hasattr(model, "status_")
-    # Without a fixed cost, scores consist only of weights and features.
-    assert GridCRFSSVM(pairwise=0.0, **SLACK).fit(X, y).edge_coef_ is None
+def test_scores_without_a_fixed_cost_consist_of_weights_and_features(rng):
+    assert GridCRFSSVM(pairwise=0.0, **SLACK).fit(*images(rng)).edge_coef_ is None
 
 
 def test_resuming_with_more_weights_than_planes_are_kept_for(rng, tmp_path, monkeypatch):
