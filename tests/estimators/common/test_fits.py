@@ -1,5 +1,6 @@
 """Properties of the fits of all estimators: weights, threads, warm starts, files, searches."""
 
+import copy
 import inspect
 import pickle
 
@@ -169,6 +170,23 @@ def test_searches(example):
     assert len(search.fit(X, y).predict(X)) == 12
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert len(cross_val_predict(example.unfitted(), X, y, cv=3)) == 12
+
+
+@variants
+def test_known_labels(example, parameters):
+    X, _ = example.samples()
+    model = example.fitted(**parameters)
+    if "y_partial" not in inspect.signature(model.predict).parameters:
+        pytest.skip("no known labels")
+    predicted = model.predict(X)
+    assert equal(model.predict(X, [None] * len(X)), predicted)
+    other = copy.deepcopy(model)
+    other._w = 0 * model._w
+    if equal(other.predict(X), predicted):
+        other._w = -model._w
+    known = other.predict(X)
+    assert not equal(known, predicted)
+    assert equal(model.predict(X, known), known)
 
 
 # Oracles are tested in tests/estimators/custom/test_custom_jobs.py.
