@@ -16,6 +16,7 @@ from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep
 from sstruct.datasets import make_grids, make_sequences
 from sstruct.metrics import flat_f1_score, make_flat_scorer
 from sstruct.preprocessing import PerNode
+from tests.estimators.equal import equal
 
 GRID = (100.0, 30.0, 10.0, 3.0, 1.0)
 
@@ -91,8 +92,7 @@ def test_refit(chains, search):
     fitted = ChainSSVM(lam=search.best_lam_, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.w_, fitted.w_)
     assert search.refit_time_ > 0
-    for one, other in zip(search.predict(X), fitted.predict(X), strict=True):
-        np.testing.assert_array_equal(one, other)
+    assert equal(search.predict(X), fitted.predict(X))
     assert search.score(X, y) == fitted.score(X, y)
     assert len(search.decision_function(X)) == len(X)
     assert len(search.predict_top_k(X[:2], 2)[0]) == 2

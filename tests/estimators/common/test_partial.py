@@ -19,6 +19,7 @@ from sstruct._problems.label_set._multilabel import MultilabelProblem
 from sstruct._problems.tree._tree_problem import TreeProblem
 from sstruct._problems.tree.tree_arguments import TreeStates
 from sstruct.masks import bio_transitions
+from tests.estimators.equal import equal
 from tests.estimators.tree.test_tree import candidates, listed, maps
 from tests.problems import trees
 from tests.reference import brute_force, graphs, label_sets
@@ -97,8 +98,7 @@ def test_all_marks_and_containers_of_chains_agree(rng):
     forms += [[None if (own == -1).all() else own for own in known]]
     forms += [object_array(known)]
     for form in forms:
-        for found, other in zip(model.predict(X, form), expected, strict=True):
-            np.testing.assert_array_equal(found, other)
+        assert equal(model.predict(X, form), expected)
 
 
 def test_minus_one_is_a_known_label_if_it_is_a_class(rng):
@@ -373,8 +373,7 @@ def test_marks_of_trees(rng, ignore_label):
     expected = model.predict(X, [[-1, 0]] * 4)
     marks = [None, np.nan, -1] if ignore_label is None else [None, np.nan, ignore_label]
     for mark in marks:
-        for found, other in zip(model.predict(X, [[mark, 0]] * 4), expected, strict=True):
-            np.testing.assert_array_equal(found, other)
+        assert equal(model.predict(X, [[mark, 0]] * 4), expected)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from sstruct.extending import CompiledOracle
 from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators.custom.choices import Choice, make_choices, terms
 from tests.estimators.custom.compiled_choices import ARGMAX, JOINT_FEATURE, LOSS, compiled_choice
+from tests.estimators.same_bits import assert_same_bits
 from tests.reference import dual_qp
 
 HERE = Path(__file__).parent
@@ -82,10 +83,7 @@ def test_compiled_and_python_oracles_agree(rng, library, parameters):
     X, y = make_choices(rng)
     model = fit(X, y, compiled_choice(library, 4, work=WORK), **parameters)
     python = fit(X, y, InOrder(), **{**parameters, "n_jobs": None})
-    np.testing.assert_array_equal(model.w_, python.w_)
-    for name, column in python.history_.items():
-        if "seconds" not in name:
-            np.testing.assert_array_equal(model.history_[name], column)
+    assert_same_bits(model, python)
     assert [labels.tolist() for labels in model.predict(X)] == [[k] for k in python.predict(X)]
     assert model.score(X, y) == pytest.approx(python.score(X, y), abs=1e-15)
     assert model.inference_ == python.inference_

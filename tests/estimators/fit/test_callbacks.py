@@ -19,6 +19,7 @@ from sstruct._solvers.core.history import COLUMNS
 from sstruct._solvers.core.status import Status
 from sstruct.metrics import flat_accuracy_score, make_flat_scorer
 from sstruct.solvers import BCFW
+from tests.estimators.equal import equal
 from tests.options import solver_with
 from tests.reference import brute_force
 
@@ -390,8 +391,7 @@ def test_callbacks_are_not_part_of_models_of_models(tiny_chains, kind):
     found, expected = (
         (each if kind != "path" else each.estimator(0.1)).predict(X) for each in (again, model)
     )
-    for a, b in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(a, b)
+    assert equal(found, expected)
 
 
 def test_an_unfitted_estimator_keeps_its_callbacks(tiny_chains):

@@ -14,6 +14,7 @@ from sstruct._input.ragged import ExpectedInput
 from sstruct._testing._graph_enumeration import graph_enumeration
 from sstruct.plotting import ConvergenceDisplay
 from sstruct.solvers import SOLVER_OF_NAME
+from tests.estimators.equal import equal
 from tests.reference import brute_force, dual_qp, graphs
 
 MODELS = ["potts", "contrast", "full", "directed", 0.3]
@@ -319,8 +320,7 @@ def test_weights_and_containers(rng):
     assert len(model.w_) == 2 * 2 + 2 + 2
     assert GraphCRFSSVM(pairwise=0.1).fit(X, y).edge_coef_ is None
     for form in (object_array(X), tuple(X), [list(item) for item in X]):
-        for a, b in zip(model.predict(form), model.predict(X), strict=True):
-            np.testing.assert_array_equal(a, b)
+        assert equal(model.predict(form), model.predict(X))
 
 
 def test_warm_start_with_another_loss_raises(rng):

@@ -51,8 +51,7 @@ def library(request):
 
 def assert_same(found, expected):
     assert len(found) == len(expected)
-    for a, b in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(a, b)
+    assert equal(found, expected)
 
 
 def test_sequences_of_frames_keep_their_names(library):

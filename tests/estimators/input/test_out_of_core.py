@@ -19,6 +19,7 @@ from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
 from sstruct.mapped import open_mapped
 from sstruct.solvers import MPBCFW
+from tests.estimators.same_bits import assert_same_bits
 from tests.solvers.small import Small
 
 L, K = 5, 4
@@ -29,13 +30,6 @@ def make_chains(rng, n=80, d=12, dtype=np.float32):
     centers = rng.standard_normal((K, d))
     X = (centers[labels] + 1.5 * rng.standard_normal((n * L, d))).astype(dtype)
     return X, labels, np.arange(n + 1) * L
-
-
-def equal_fits(a, b):
-    np.testing.assert_array_equal(a.w_, b.w_)
-    for name, column in a.history_.items():
-        if "seconds" not in name:
-            np.testing.assert_array_equal(b.history_[name], column)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -58,25 +52,27 @@ def test_mapped_features_give_the_same_bits(rng, tmp_path, kind, dtype):
     keywords = {"lam": 0.01, "tol": 0.03, "random_state": 0}
     with sklearn.config_context(working_memory=1024):
         chains = ChainSSVM(pairwise_scale=1, **keywords).fit(Sequences(mapped, offsets), labels)
-        equal_fits(
+        assert_same_bits(
             chains, ChainSSVM(pairwise_scale=1, **keywords).fit(Sequences(X, offsets), labels)
         )
         rows = MulticlassSSVM(**keywords).fit(mapped, y)
-        equal_fits(rows, MulticlassSSVM(**keywords).fit(X, y))
+        assert_same_bits(rows, MulticlassSSVM(**keywords).fit(X, y))
     # Beyond the limit, sampling is sequential in both fits.
     with sklearn.config_context(working_memory=1e-4):
         chains = ChainSSVM(pairwise_scale=1, **keywords).fit(Sequences(mapped, offsets), labels)
         other = ChainSSVM(pairwise_scale=1, solver=MPBCFW(sampling="sequential"), **keywords).fit(
             Sequences(X, offsets), labels
         )
-        equal_fits(chains, other)
+        assert_same_bits(chains, other)
         default = ChainSSVM(pairwise_scale=1, **keywords).fit(Sequences(X, offsets), labels)
         assert not np.array_equal(default.w_, other.w_)
         assert chains.status_ == other.status_ == default.status_ == "CONVERGED"
         assert chains.dual_objective_ <= default.objective_ * (1 + 1e-12)
         assert default.dual_objective_ <= chains.objective_ * (1 + 1e-12)
         rows = MulticlassSSVM(**keywords).fit(mapped, y)
-        equal_fits(rows, MulticlassSSVM(solver=MPBCFW(sampling="sequential"), **keywords).fit(X, y))
+        assert_same_bits(
+            rows, MulticlassSSVM(solver=MPBCFW(sampling="sequential"), **keywords).fit(X, y)
+        )
     np.testing.assert_array_equal(rows.predict(mapped), rows.predict(X))
     assert chains.score(Sequences(mapped, offsets), labels) == other.score(
         Sequences(X, offsets), labels
@@ -91,7 +87,7 @@ def test_auto_is_sequential_for_mapped_label_sets(rng, tmp_path):
     for memory in (1e-3, 0):
         with sklearn.config_context(working_memory=memory):
             auto = clone(model).fit(open_mapped(tmp_path / "X.npy"), Y)
-            equal_fits(
+            assert_same_bits(
                 auto, clone(model).set_params(solver=MPBCFW(sampling="sequential")).fit(X, Y)
             )
             assert not np.array_equal(auto.w_, clone(model).fit(X, Y).w_)

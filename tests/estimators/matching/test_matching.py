@@ -9,6 +9,7 @@ from sstruct import LatentSSVM, MatchingSSVM, PathCV, ssvm_path
 from sstruct._estimators.matching.matching_oracle import best_columns
 from sstruct.datasets import make_matchings
 from sstruct.solvers import MPBCFW
+from tests.estimators.equal import equal
 from tests.reference import brute_force, dual_qp, matchings
 
 TIGHT = {"tol": 1e-8, "max_iter": 100_000, "solver": MPBCFW(average=False), "random_state": 0}
@@ -191,8 +192,7 @@ def test_known_matches_are_kept(rng):
         }
         assert scores[tuple(columns)] == pytest.approx(max(scores.values()), abs=1e-12)
     objects = [[None if c == -2 else c for c in given] for given in known]
-    for a, b in zip(model.predict(X, objects), found, strict=True):
-        np.testing.assert_array_equal(a, b)
+    assert equal(model.predict(X, objects), found)
 
 
 def test_listed_pairs_are_the_same_as_an_array(rng):
@@ -203,8 +203,7 @@ def test_listed_pairs_are_the_same_as_an_array(rng):
         lists.append({"features": x[tuple(pairs.T)], "pairs": pairs, "shape": x.shape[:2]})
     one, other = (MatchingSSVM(random_state=0).fit(samples, y) for samples in (X, lists))
     np.testing.assert_array_equal(one.w_, other.w_)
-    for a, b in zip(one.predict(X), other.predict(lists), strict=True):
-        np.testing.assert_array_equal(a, b)
+    assert equal(one.predict(X), other.predict(lists))
 
 
 def test_empty_samples(rng):
