@@ -72,7 +72,7 @@ def fit(X, y, oracle, **parameters):
         {"solver": BCFW(step="pairwise", sampling="uniform")},
         {"solver": MPBCFW(step="corrective", sampling="gap", cache=True), "n_jobs": 3},
         {"solver": BCFW(step="away", average=True), "n_jobs": 2},
-        {"rescaling": "slack", "tol": 0.2},
+        {"rescaling": "slack", "tol": 0.5},
         {"bounds": np.array([[-0.2, -np.inf, 0.1, -np.inf], [0.2, 0.0, np.inf, np.inf]])},
         {"solver": "fw", "tol": 2e-2, "n_jobs": 2},
         {"solver": "ssg", "max_iter": 3, "tol": 0.5},
