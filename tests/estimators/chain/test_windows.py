@@ -1,4 +1,7 @@
-"""ChainSSVM with windows: long chains in blocks that overlap in one free label."""
+"""ChainSSVM with windows: long chains in blocks that overlap in one free label.
+
+Tests of both windows and tiles are here, too.
+"""
 
 import numpy as np
 import pytest
@@ -10,12 +13,15 @@ from sstruct._estimators.chain import chain_structure
 from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import assert_same_bits
 from tests.reference import brute_force, dual_qp
+from tests.registry import EXAMPLES
 
 K = 3
 TIGHT = {"lam": 0.1, "tol": 1e-7, "max_iter": 20_000, "random_state": 0}
 MODEL = brute_force.Model(K)
 MASK = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1]], dtype=bool)
-WHOLE = {"window_size": None}
+cut = pytest.mark.parametrize(
+    "example", [EXAMPLES["chain"], EXAMPLES["grid"]], ids=["chain", "grid"]
+)
 
 
 def make(rng, lengths=(7, 1, 5, 4, 3, 6), *, model=MODEL, ignored=False, F=2):
@@ -98,12 +104,13 @@ def test_the_bound_holds_for_all_weights(rng):
 
 @pytest.mark.parametrize("lam", ["auto", 0.05])
 @pytest.mark.parametrize("window_size", ["auto", 7, 10**30])
-def test_one_window_a_sequence_is_the_whole_sequence(rng, window_size, lam):
-    X, y = make(rng)
-    model = ChainSSVM(lam=lam, random_state=0)
+@cut
+def test_one_window_a_sample_is_the_whole_sample(example, window_size, lam):
+    X, y = example.samples(30)
+    model = example.unfitted(lam=lam, max_iter=1000)
     assert_same_bits(
         clone(model).set_params(window_size=window_size).fit(X, y),
-        clone(model).set_params(**WHOLE).fit(X, y),
+        clone(model).set_params(window_size=None).fit(X, y),
     )
     assert not hasattr(model.fit(X, y), "whole_objective_")
 
@@ -114,7 +121,7 @@ def test_lam_counts_the_nodes_of_windows(rng):
     weights = np.array([1000, 2000, 0, 3000])
     for pairwise_scale, power in ((1.0, 0.2), ("auto", 1 / 3)):
         model = ChainSSVM(pairwise_scale=pairwise_scale, tol=1)
-        lam = clone(model).set_params(**WHOLE).fit(X, y, weights).lam_
+        lam = clone(model).set_params(window_size=None).fit(X, y, weights).lam_
         for window_size, nodes in ((1, 1), (2, 2), (3, 3), (4, 3), (6, 6)):
             model.set_params(window_size=window_size).fit(X, y, weights)
             assert model.lam_ == pytest.approx(lam * (nodes / 6) ** power)
@@ -175,10 +182,10 @@ def test_auto_leaves_many_labels_to_gdmm(rng, monkeypatch):
 
 
 @pytest.mark.parametrize("window_size", [0, -3, "long", 2.0, True, [2], 1.5])
-def test_invalid_window_sizes(rng, window_size):
-    X, y = make(rng)
+@cut
+def test_invalid_window_sizes(example, window_size):
     with pytest.raises((ValueError, TypeError), match="window_size must be"):
-        ChainSSVM(window_size=window_size).fit(X, y)
+        example.fitted(window_size=window_size)
 
 
 @pytest.mark.parametrize(

@@ -175,18 +175,6 @@ def pictures(rng, shape=(9, 11), n=6, n_labels=3, **more):
     return datasets.make_grids(n, shape=shape, n_labels=n_labels, random_state=0, **more)
 
 
-@pytest.mark.parametrize("lam", ["auto", 0.05])
-@pytest.mark.parametrize("window_size", ["auto", 99, 10**30])
-def test_one_tile_an_image_is_the_whole_image(rng, window_size, lam):
-    X, y = pictures(rng)
-    model = GridCRFSSVM(lam=lam, random_state=0)
-    assert_same_bits(
-        clone(model).set_params(window_size=window_size).fit(X, y),
-        clone(model).set_params(window_size=None).fit(X, y),
-    )
-    assert not hasattr(model.fit(X, y), "whole_objective_")
-
-
 @pytest.mark.parametrize("pairwise", MODELS)
 def test_images_that_are_not_cut_keep_their_block(rng, pairwise):
     # The first image is cut, so that the rows and edges of all images are copied.
@@ -247,13 +235,6 @@ def test_auto_does_not_cut_unsupported_models(rng, monkeypatch, parameters):
     assert GridCRFSSVM(**parameters)._structure().train(X, y, None).problem.n_blocks == len(X)
     with pytest.raises(ValueError, match="window_size=5"):
         GridCRFSSVM(**parameters, window_size=5).fit(X, y)
-
-
-@pytest.mark.parametrize("window_size", [0, -3, "long", 2.0, True, [2], 1.5])
-def test_invalid_window_sizes(rng, window_size):
-    X, y = make(rng)
-    with pytest.raises((ValueError, TypeError), match="window_size must be"):
-        GridCRFSSVM(window_size=window_size).fit(X, y)
 
 
 def test_void_borders_are_completed_in_tiles(rng):
