@@ -156,7 +156,7 @@ def relaxed_value(RelaxedLabels relaxed not None, code):
 
 def search_polygon(
         RelaxedPolygon polygon not None, node_scores, edges, edge_scores, truth, weights, margin,
-        angle=None, precision=0.0):
+        angle=None):
     """Maximize the product of a problem, or search `angle` = (loss_weight, lower, upper); scores as for
     `relaxed_maximum`. Returns (code, h, g, exact, bound, work), or None if no point lies in the
     angle."""
@@ -165,7 +165,7 @@ def search_polygon(
     cdef const double[::1] node = node_scores
     cdef const double[::1] edge = np.ascontiguousarray(edge_scores).reshape(-1)
     cdef bint tables = edge_scores.ndim == 2
-    cdef double width = margin, part = precision
+    cdef double width = margin
     cdef MixtureAnswer answer
     load_problem(polygon.relaxed, node_scores, edges, edge_scores)     # validates shapes
     cdef Py_ssize_t K = polygon.relaxed.n_labels, E = polygon.relaxed.n_edges
@@ -176,9 +176,9 @@ def search_polygon(
     polygon.set_graph(K, E, &pairs[0, 0] if E else NULL)
     polygon.load(&node[0], &edge[0] if E else NULL, tables, &labels[0], &costs[0], width)
     if angle is None:
-        polygon.product(part, &code[0], &answer)
+        polygon.product(&code[0], &answer)
     else:
-        polygon.between(angle[0], angle[1], angle[2], part, &code[0], &answer)
+        polygon.between(angle[0], angle[1], angle[2], &code[0], &answer)
     if not answer.found:
         return None
     return np.asarray(code), answer.h, answer.g, bool(answer.exact), answer.bound, answer.work

@@ -45,9 +45,9 @@ cdef class RelaxedPolygon(Storage):
     cdef int support(
         self, double h_weight, double g_weight, Corner* corner, double* work) except -1 nogil
     cdef int between(
-        self, double loss_weight, double lower, double upper, double precision, int32_t* code,
+        self, double loss_weight, double lower, double upper, int32_t* code,
         MixtureAnswer* answer) except -1 nogil
-    cdef int product(self, double precision, int32_t* code, MixtureAnswer* answer) except -1 nogil
+    cdef int product(self, int32_t* code, MixtureAnswer* answer) except -1 nogil
     cdef int cut_corner(
         self, double h_weight, double g_weight, int32_t* code, double* work) except -1 nogil
     cdef bint beyond(self, double h_weight, double g_weight, double* work) except -1 nogil

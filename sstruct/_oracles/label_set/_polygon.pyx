@@ -15,7 +15,7 @@
 # (d) Directions (1, mu) differ only in the scores of labels. If dominance leaves most labels undecided
 #     (many scores are similar here, unlike in standard decoding), the cut of all labels is kept, and
 #     its flow is reused for the next direction.
-# (e) Every direction gives an upper bound, so that a search may stop early.
+# (e) Every direction gives an upper bound, with which a search stops once its mixture attains it.
 # (f) The result is a MIXTURE (1 - t) a + t b of two corners. Its CODE: t as a double in two entries,
 #     the code of a, the code of b; a precedes b lexicographically, and b is a if t = 0. Every step
 #     finds a new corner or ends; MOST_STEPS is a safeguard against rounding, and a result that
@@ -172,12 +172,11 @@ cdef class RelaxedPolygon:
         memcpy(code + 2 + self.size, b.code, self.size * sizeof(int32_t))
 
     cdef int between(
-            self, double loss_weight, double lower, double upper, double precision, int32_t* code,
+            self, double loss_weight, double lower, double upper, int32_t* code,
             MixtureAnswer* answer) except -1 nogil:
         """Write the mixture that maximizes h + loss_weight g subject to lower h <= g <= upper h, h > 0.
 
         loss_weight : >= 0    0 <= lower <= upper    code : `mixture_code_size` entries
-        precision : >= 0; may stop if the bound is within this fraction of the value (0: exact)
         An infinite `upper` is replaced by the slope STEEPEST times the largest g divided by the margin,
         or by twice `lower` if that is larger, since the open set h > 0 may have no maximum.
         """
@@ -223,8 +222,7 @@ cdef class RelaxedPolygon:
                 self.replace(&self.end)
                 r_end = r
             share = r_start / (r_start - r_end)
-            if answer.bound <= (1 + precision) * (
-                    (1 - share) * self.start.h + share * self.end.h):
+            if answer.bound <= (1 - share) * self.start.h + share * self.end.h:
                 break
         self.write(r_start / (r_start - r_end), code, answer)
         answer.found = answer.h > 0
@@ -234,10 +232,9 @@ cdef class RelaxedPolygon:
             answer.bound = answer.h + loss_weight * answer.g
         return 0
 
-    cdef int product(self, double precision, int32_t* code, MixtureAnswer* answer) except -1 nogil:
+    cdef int product(self, int32_t* code, MixtureAnswer* answer) except -1 nogil:
         """Write the mixture that maximizes the product h g with h > 0.
 
-        precision : >= 0; may stop if the bound is within this fraction of the value (0: exact)
         """
         cdef double fall, rise, mu, top, share = 0
         cdef int _step
@@ -255,8 +252,7 @@ cdef class RelaxedPolygon:
                 break
             share = min(max((rise * self.start.h - fall * self.start.g) / (2 * rise * fall),
                             <double> 0), <double> 1)
-            if answer.bound <= (1 + precision) * (
-                    (self.start.h - share * fall) * (self.start.g + share * rise)):
+            if answer.bound <= (self.start.h - share * fall) * (self.start.g + share * rise):
                 break
             mu = fall / rise
             if not self.beyond(1, mu, &answer.work):

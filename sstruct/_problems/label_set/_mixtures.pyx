@@ -142,7 +142,7 @@ cdef class MixtureProblem(WrappedProblem):
         cdef MixtureAnswer found
         cdef double h = 0, g = 0
         answer.work = self.load(i, w, margin)
-        self.polygon.product(0, code, &found)
+        self.polygon.product(code, &found)
         answer.work += found.work
         self.value_of(i, margin, code, &h, &g, &answer.work)
         if not (h > 0 and g > 0):
@@ -165,7 +165,7 @@ cdef class MixtureProblem(WrappedProblem):
         answer.value, answer.bound, answer.exact, answer.found = 0, 0, True, False
         if not lower <= upper or (interval.below and upper == 0):
             return 0
-        self.polygon.between(loss_weight, lower, upper, 0, code, &mixture)
+        self.polygon.between(loss_weight, lower, upper, code, &mixture)
         answer.work += mixture.work
         answer.found = mixture.found
         if answer.found:
