@@ -410,12 +410,7 @@ cdef class BlockProblem:
 
     def code_sizes(self):
         """Return the number of entries in a code of each block."""
-        cdef Py_ssize_t i
-        sizes = np.empty(self.n_blocks, dtype=np.intp)
-        cdef Py_ssize_t[::1] size = sizes
-        for i in range(self.n_blocks):
-            size[i] = self.code_size(i)
-        return sizes
+        return np.diff(self.code_starts())
 
     def code_starts(self):
         """Return the start of each block's code in the concatenation of all codes, and its end."""
