@@ -28,6 +28,32 @@ cdef inline void find_two_least(
             second[0] = a
 
 
+cdef int pass_up(
+        Forest forest, const GraphCosts* costs, double* belief, double* sent,
+        Py_ssize_t step) except -1 nogil:
+    """Compute the least costs of all subtrees given the labels of their roots, (n_nodes, K) in `belief`.
+
+    sent + v step : the message of node v to its parent
+    """
+    cdef Py_ssize_t V = costs.n_nodes, K = costs.n_labels, i, v, k, e, parent
+    forest.sort_nodes(costs)
+    for v in range(V):
+        for k in range(K):
+            belief[v * K + k] = costs.node_costs[v * costs.stride + k]
+    for i in range(V - 1, -1, -1):
+        v = forest.order[i]
+        e = forest.parent_edge[v]
+        if e >= 0:
+            forest.message(
+                costs, e, costs.edges[2 * e] == v, belief + v * K, sent + v * step,
+                forest.choice + v * K)
+            parent = costs.edges[2 * e] + costs.edges[2 * e + 1] - v
+            for k in range(K):
+                belief[parent * K + k] += sent[v * step + k]
+            poll_signals(20 + forest.message_work(costs))
+    return 0
+
+
 cdef class Forest:
     """Decodes one forest at a time; each thread requires its own object."""
 
@@ -115,24 +141,8 @@ cdef class Forest:
             self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
         """Find a minimum; the labels need not be initialized. O(V K^2), or O(V K) for Potts."""
         cdef Py_ssize_t V = costs.n_nodes, K = costs.n_labels, i, v, k, e, best
-        cdef double work = self.message_work(costs)
-        cdef double* parent
         self.reserve(costs)
-        self.sort_nodes(costs)
-        for v in range(V):
-            for k in range(K):
-                self.least[v * K + k] = costs.node_costs[v * costs.stride + k]
-        for i in range(V - 1, -1, -1):
-            v = self.order[i]
-            e = self.parent_edge[v]
-            if e >= 0:
-                self.message(
-                    costs, e, costs.edges[2 * e] == v, self.least + v * K, self.row,
-                    self.choice + v * K)
-                parent = self.least + (costs.edges[2 * e] + costs.edges[2 * e + 1] - v) * K
-                for k in range(K):
-                    parent[k] += self.row[k]
-                poll_signals(20 + work)
+        pass_up(self, costs, self.least, self.row, 0)
         for i in range(V):
             v = self.order[i]
             e = self.parent_edge[v]
@@ -145,7 +155,7 @@ cdef class Forest:
                     best = k
             labels[v] = <int32_t> best
         answer.cost = labeling_cost(costs, labels)
-        answer.work = <double> V * K + costs.n_edges * work
+        answer.work = <double> V * K + costs.n_edges * self.message_work(costs)
         answer.exact = True
         return 0
 
@@ -156,20 +166,7 @@ cdef class Forest:
         cdef double* belief
         self.reserve(costs)
         self.grow(<void**> &self.sent, V * K, sizeof(double))
-        self.sort_nodes(costs)
-        for v in range(V):
-            for k in range(K):
-                out[v * K + k] = costs.node_costs[v * costs.stride + k]
-        for i in range(V - 1, -1, -1):
-            v = self.order[i]
-            e = self.parent_edge[v]
-            if e >= 0:
-                parent = costs.edges[2 * e] + costs.edges[2 * e + 1] - v
-                self.message(
-                    costs, e, costs.edges[2 * e] == v, out + v * K, self.sent + v * K, self.choice)
-                poll_signals(20 + work)
-                for k in range(K):
-                    out[parent * K + k] += self.sent[v * K + k]
+        pass_up(self, costs, out, self.sent, K)
         for i in range(V):
             poll_signals(20 + work)
             v = self.order[i]
