@@ -17,6 +17,7 @@ from sstruct._kernels._constants cimport VECTOR_WORK
 from sstruct._kernels._interruption cimport poll_signals
 from sstruct._problems.chain._chain_problem cimport MAX_PAIRS, ChainProblem
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.core._node_labels cimport differ_at
 from sstruct._problems.core._rows cimport (
     FeatureRows, potentials_of_rows, some_potentials, sstruct_add_row, sstruct_padded,
     sstruct_row_product, sstruct_row_size, sstruct_row_start, sstruct_rows)
@@ -142,10 +143,7 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
         """Return the number of distinct pairs of labels at l - 1 and l; list them if there are several."""
         cdef Py_ssize_t k
         cdef int32_t y, n_pairs = 0, KP = <int32_t> self.KP
-        for k in range(1, count):
-            if codes[k][l - 1] != codes[0][l - 1] or codes[k][l] != codes[0][l]:
-                break
-        else:
+        if not (differ_at(codes, count, l - 1) or differ_at(codes, count, l)):
             return 1
         for k in range(count):
             y = codes[k][l - 1] * KP + codes[k][l]

@@ -2,6 +2,15 @@
 from libc.stdint cimport int32_t
 
 
+cdef inline bint differ_at(const int32_t** codes, Py_ssize_t count, Py_ssize_t node) noexcept nogil:
+    """Return whether any two labelings have different labels at a node."""
+    cdef Py_ssize_t k
+    for k in range(1, count):
+        if codes[k][node] != codes[0][node]:
+            return True
+    return False
+
+
 cdef inline int32_t collect_labels(
         const int32_t** codes, Py_ssize_t count, Py_ssize_t node, int32_t* place,
         int32_t* label) noexcept nogil:
@@ -10,11 +19,8 @@ cdef inline int32_t collect_labels(
     A single label is not listed. place : -1 for every label, before this and after `forget_labels`
     """
     cdef Py_ssize_t k
-    cdef int32_t y = codes[0][node], n_labels = 0
-    for k in range(1, count):
-        if codes[k][node] != y:
-            break
-    else:
+    cdef int32_t y, n_labels = 0
+    if not differ_at(codes, count, node):
         return 1
     for k in range(count):
         y = codes[k][node]

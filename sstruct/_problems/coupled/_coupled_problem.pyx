@@ -14,6 +14,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer, WrappedProblem
+from sstruct._problems.core._node_labels cimport differ_at
 
 import numpy as np
 
@@ -151,15 +152,6 @@ cdef class CoupledProblem(WrappedProblem):
             self.center[c, label]
             + self.scale[c] * w[self.n_model_weights + c * self.n_labels + label])
 
-    cdef bint end_differs(
-            self, Py_ssize_t end, const int32_t** codes, Py_ssize_t count) noexcept nogil:
-        """Whether any labelings differ at an end."""
-        cdef Py_ssize_t k, v = self.position[end]
-        for k in range(1, count):
-            if codes[k][v] != codes[0][v]:
-                return True
-        return False
-
     cdef int maximize(
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
             OracleAnswer* answer) except -1 nogil:
@@ -180,7 +172,7 @@ cdef class CoupledProblem(WrappedProblem):
         if w == NULL:    # the potentials include multipliers
             return 0
         for end in range(self.start[i], self.start[i + 1]):
-            if self.end_differs(end, codes, count):
+            if differ_at(codes, count, self.position[end]):
                 for k in range(count):
                     out[k] += self.multiplier(end, codes[k][self.position[end]], w)
         work[0] += count * (self.start[i + 1] - self.start[i])
@@ -218,7 +210,7 @@ cdef class CoupledProblem(WrappedProblem):
         cdef double* of_copy
         self.problem.scatter(i, codes, coefficient, count, out)
         for end in range(self.start[i], self.start[i + 1]):
-            if not self.end_differs(end, codes, count):
+            if not differ_at(codes, count, self.position[end]):
                 continue
             c = self.copy[end]
             of_copy = out + self.n_model_weights + c * self.n_labels

@@ -44,7 +44,7 @@ from sstruct._oracles.graph._forest_sums cimport ForestSums
 from sstruct._oracles.graph._min_marginals cimport CutMarginals
 from sstruct._problems.core._range cimport check_scores
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
-from sstruct._problems.core._node_labels cimport collect_labels, forget_labels
+from sstruct._problems.core._node_labels cimport collect_labels, differ_at, forget_labels
 from sstruct._problems.core._node_weights cimport (
     NodeWeights, add_row_of, some_potentials_of, some_work_of)
 from sstruct._problems.core._rows cimport (
@@ -656,13 +656,9 @@ cdef class GraphProblem(BlockProblem):
     cdef void find_differing_copies(
             self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) noexcept nogil:
         """Set `differs` for the copies of a block: whether any labelings differ there."""
-        cdef Py_ssize_t k, v
+        cdef Py_ssize_t v
         for v in range(self.length[i], self.code_size(i)):
-            self.differs[v] = False
-            for k in range(1, count):
-                if codes[k][v] != codes[0][v]:
-                    self.differs[v] = True
-                    break
+            self.differs[v] = differ_at(codes, count, v)
 
     cdef bint edge_differs(self, const int32_t* edge) noexcept nogil:
         """Whether the labelings compared last differ at an end of an edge."""

@@ -32,6 +32,7 @@ from sstruct._oracles.segment._segment_terms cimport (
     FORBIDDEN, FREE, REQUIRED, SegmentScores, SegmentTerms, loss_term, segment_term)
 from sstruct._problems.chain._chain_problem cimport MAX_PAIRS, ChainProblem
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.core._node_labels cimport differ_at
 from sstruct._problems.core._rows cimport (
     potentials_of_rows, sstruct_add_row, sstruct_row_size, sstruct_row_start,
     sstruct_some_potentials)
@@ -349,14 +350,9 @@ cdef class SegmentProblem(ChainProblem):
     cdef void compare(
             self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) noexcept nogil:
         """Count the positions at which labelings differ."""
-        cdef Py_ssize_t l, k
-        cdef int32_t n = 0
+        cdef Py_ssize_t l
         for l in range(self.length[i]):
-            for k in range(1, count):
-                if codes[k][l] != codes[0][l]:
-                    n += 1
-                    break
-            self.n_differ[l + 1] = n
+            self.n_differ[l + 1] = self.n_differ[l] + differ_at(codes, count, l)
 
     cdef bint is_shared(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t stop) noexcept nogil:
         """Return whether all labelings compared agree at a run and at both of its neighbors."""
@@ -609,12 +605,8 @@ cdef class SegmentProblem(ChainProblem):
         """Replace the transitions from a label to itself by splits."""
         cdef Py_ssize_t k, l, K = self.n_labels
         cdef int32_t label, g
-        cdef bint shared
         for l in range(1, self.length[i] if self.split_at >= 0 else 0):
-            shared = True
-            for k in range(1, count):
-                shared = shared and codes[k][l] == codes[0][l]
-            for k in range(0 if shared else count):
+            for k in range(count if differ_at(codes, count, l) else 0):
                 if codes[k][l] >= K:
                     label = self.label_of(codes[k][l])
                     g = self.group[label, label] if self.tied else label * <int32_t> self.KP + label
