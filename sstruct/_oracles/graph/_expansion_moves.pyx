@@ -37,6 +37,14 @@ cdef Py_ssize_t MOST_FLOWS = 2 ** 24
 cdef double LITTLE = 0.1
 
 
+cdef inline double pair_cost(
+        AlphaExpansion moves, Py_ssize_t e, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+    """Return the cost of edge e with label a at its first and b at its second node."""
+    if moves.costs.tables == NULL:
+        return moves.costs.edge_weights[e] if a != b else 0
+    return moves.edge[e].weight * moves.edge[e].table[a * moves.costs.n_labels + b]
+
+
 cdef class AlphaExpansion:
     """Lowers the energy of one labeled graph at a time; each thread requires its own object."""
 
@@ -308,32 +316,23 @@ cdef class AlphaExpansion:
         cdef const GraphCosts* costs = self.costs
         cdef const double* row = costs.node_costs
         cdef double* edge = self.energy.edge
-        cdef Py_ssize_t v, e, K = costs.n_labels
+        cdef Py_ssize_t v, e
         cdef int32_t a, b
-        cdef double weight
-        cdef const double* table
         for v in range(costs.n_nodes):
             self.energy.node[2 * v] = row[labels[v]]
             self.energy.node[2 * v + 1] = row[alpha]
             row += costs.stride
         for e in range(costs.n_edges):
             a, b = labels[costs.edges[2 * e]], labels[costs.edges[2 * e + 1]]
-            if costs.tables == NULL:
-                weight = costs.edge_weights[e]
-                edge[0], edge[1] = weight * (a != b), weight * (a != alpha)
-                edge[2], edge[3] = weight * (b != alpha), 0
-            else:
-                weight, table = self.edge[e].weight, self.edge[e].table
-                edge[0], edge[1] = weight * table[a * K + b], weight * table[a * K + alpha]
-                edge[2], edge[3] = weight * table[alpha * K + b], weight * table[alpha * K + alpha]
+            edge[0], edge[1] = pair_cost(self, e, a, b), pair_cost(self, e, a, alpha)
+            edge[2], edge[3] = pair_cost(self, e, alpha, b), pair_cost(self, e, alpha, alpha)
             edge += 4
 
     cdef bint make_move(self, int32_t* labels, Py_ssize_t alpha) noexcept nogil:
         """Accept the move if it lowers the energy by more than rounding; return whether it does."""
         cdef const GraphCosts* costs = self.costs
         cdef const double* row = costs.node_costs
-        cdef const double* table
-        cdef Py_ssize_t v, e, K = costs.n_labels, n_changes = 0
+        cdef Py_ssize_t v, e, n_changes = 0
         cdef int32_t a, b, c, d, taken = <int32_t> alpha
         cdef double old, new, change = 0, size = 0
         for v in range(costs.n_nodes):
@@ -351,12 +350,7 @@ cdef class AlphaExpansion:
                 a, b = labels[costs.edges[2 * e]], labels[costs.edges[2 * e + 1]]
                 c = taken if self.move[costs.edges[2 * e]] else a
                 d = taken if self.move[costs.edges[2 * e + 1]] else b
-                if costs.tables == NULL:
-                    old, new = costs.edge_weights[e] * (a != b), costs.edge_weights[e] * (c != d)
-                else:
-                    table = self.edge[e].table
-                    old = self.edge[e].weight * table[a * K + b]
-                    new = self.edge[e].weight * table[c * K + d]
+                old, new = pair_cost(self, e, a, b), pair_cost(self, e, c, d)
                 change += new - old
                 size += fabs(new) + fabs(old)
         if not change < -ROUNDING * size:
