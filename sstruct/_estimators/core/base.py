@@ -136,10 +136,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         return structure, known["model"]
 
     def _model_of_fit(self, state=None):
-        """Return the FittedModel without validation, or None before a fit."""
+        """Return the FittedModel of fitted attributes, without validation."""
         state = self.__dict__ if state is None else state
-        if "_w" not in state:
-            return None
         names = self._fitted_state.fields
         return FittedModel(self._fitted_state, {k: state[k] for k in names if k in state})
 
