@@ -11,7 +11,6 @@ from sstruct._checks.arrays import first_true, is_ordered, items_of
 from sstruct._checks.parameters import is_real
 from sstruct._checks.shown import shortened
 from sstruct._input.labels import check_label, encode, is_hashable, label_array, masked_as_none
-from sstruct.sequences import Sequences
 
 # Limit on the number of labels in an error.
 MOST_LISTED = 12
@@ -94,8 +93,6 @@ def check_samples(y_partial, n_samples):
         )
     if len(y_partial) != n_samples:
         raise ValueError(f"X has {n_samples} samples but y_partial has {len(y_partial)}")
-    if isinstance(y_partial, Sequences):
-        return [y_partial[i] for i in range(n_samples)]
     if hasattr(y_partial, "to_numpy"):  # iterating a data frame would yield column names
         return y_partial.to_numpy()
     return y_partial if isinstance(y_partial, np.ndarray) else list(y_partial)
