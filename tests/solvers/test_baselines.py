@@ -20,6 +20,7 @@ from sstruct._solvers.baselines.cutting_plane import CuttingPlaneFit
 from sstruct._solvers.core import solver
 from sstruct._solvers.core.progress import Bar
 from sstruct._solvers.core.solver import Options, Setup
+from sstruct._solvers.online._perceptron_pass import PerceptronState
 from sstruct._solvers.online._subgradient_pass import SubgradientState
 from sstruct._solvers.online.subgradient import StochasticSubgradient
 from sstruct._testing._enumerated import EnumeratedProblem
@@ -327,38 +328,48 @@ def test_passes_validate_shapes_and_orders(rng):
             SubgradientState(case.problem, 1.0, case.q).run(np.array(order, np.intp), LATER)
 
 
+def new_state(kind, problem):
+    """Return a new state of a solver that visits one block after another."""
+    n = problem.n_blocks
+    if kind == "perceptron":
+        return PerceptronState(problem, np.ones(n))
+    return SubgradientState(problem, 0.1, np.ones(n))
+
+
 def test_a_deadline_in_the_past_stops_early(rng):
     case = Case(rng, n=100)
     plane = Plane(case.problem.n_weights)
     w = np.zeros(case.problem.n_weights)
     assert plane.compute(ThreadPool(case.problem), w, case.q, seconds() - 1) is False
     assert 0 < plane.n_calls <= 20
-    state = SubgradientState(case.problem, 0.1, len(case.q) * case.q)
-    assert state.run(np.arange(100), seconds() - 1) is False
-    assert 0 < state.n_steps <= 20
-    assert state.run(np.arange(100), LATER) is True
+    for kind in ("subgradient", "perceptron"):
+        state = new_state(kind, case.problem)
+        assert state.run(np.arange(100), seconds() - 1) is False
+        assert 0 < state.n_steps <= 20
+        assert state.run(np.arange(100), LATER) is True
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this platform")
-@pytest.mark.parametrize("kind", ["batch", "subgradient"])
-def test_a_signal_does_not_wait_for_the_end_of_a_pass(rng, kind):
+@pytest.mark.parametrize("kind", ["subgradient", "perceptron"])
+def test_a_signal_leaves_whole_visits(rng, kind):
     problem = repeated_chain(rng)
-    n = problem.n_blocks
-    q = np.full(n, 1 / n)
-    plane, state = Plane(problem.n_weights), SubgradientState(problem, 0.1, q)
-    order = np.arange(n, dtype=np.intp)
-    visit = {
-        "batch": lambda: plane.compute(ThreadPool(problem), np.zeros(problem.n_weights), q, LATER),
-        "subgradient": lambda: state.run(order, LATER),
-    }[kind]
+    state, order = new_state(kind, problem), np.arange(problem.n_blocks, dtype=np.intp)
     with alarm(), pytest.raises(KeyboardInterrupt):
-        visit()
-    assert (plane.n_calls if kind == "batch" else state.n_steps) < n
-    if kind == "subgradient":
-        # No visit is partial: a second state that stops at the same step is equal.
-        twin = SubgradientState(problem, 0.1, q)
-        assert twin.run(order[: state.n_steps], LATER)
-        np.testing.assert_array_equal(twin.average, state.average)
+        state.run(order, LATER)
+    assert state.n_steps < problem.n_blocks
+    # A second state that stops at the same step is equal.
+    twin = new_state(kind, problem)
+    assert twin.run(order[: state.n_steps], LATER)
+    np.testing.assert_array_equal(twin.average, state.average)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this platform")
+def test_a_signal_does_not_wait_for_the_end_of_a_batch(rng):
+    problem = repeated_chain(rng)
+    plane, w = Plane(problem.n_weights), np.zeros(problem.n_weights)
+    with alarm(), pytest.raises(KeyboardInterrupt):
+        plane.compute(ThreadPool(problem), w, np.ones(problem.n_blocks), LATER)
+    assert plane.n_calls < problem.n_blocks
 
 
 # Tests of the estimator.

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from sstruct import ChainSSVM
-from sstruct._kernels._clock import seconds
 from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.core._explicit import ExplicitProblem
@@ -23,7 +22,6 @@ from tests.problems import test_multiclass, test_multilabel
 from tests.problems.test_contract import make_chains, make_enumerated, make_graphs
 from tests.problems.trees import make_trees
 from tests.reference import brute_force
-from tests.solvers.small import alarm, repeated_chain
 
 LATER = math.inf
 SOLVERS = {"perceptron": PerceptronFit, "pa": PassiveAggressiveFit}
@@ -211,26 +209,6 @@ def test_a_mean_out_of_range_is_an_error(rng):
     state = PerceptronState(problem, np.ones(1), weights=w, moment=-w, n_steps=1)
     with pytest.raises(ValueError, match="weights exceed the range of float64"):
         _ = state.average
-
-
-def test_a_deadline_in_the_past_stops_early(rng):
-    problem = make_chains(rng, 3, (3,) * 100).problem
-    state = PerceptronState(problem, np.ones(100))
-    assert state.run(np.arange(100), seconds() - 1) is False
-    assert 0 < state.n_steps <= 20
-
-
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this platform")
-def test_a_signal_leaves_whole_visits(rng):
-    problem = repeated_chain(rng)
-    n = problem.n_blocks
-    state, order = PerceptronState(problem, np.ones(n)), np.arange(n, dtype=np.intp)
-    with alarm(), pytest.raises(KeyboardInterrupt):
-        state.run(order, LATER)
-    assert state.n_steps < n
-    twin = PerceptronState(problem, np.ones(n))
-    assert twin.run(order[: state.n_steps], LATER)
-    np.testing.assert_array_equal(twin.average, state.average)
 
 
 # Tests of the estimator.
