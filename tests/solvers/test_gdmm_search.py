@@ -28,85 +28,51 @@ def dense(entries, K):
     return out
 
 
+@settings(max_examples=200)
 @given(
-    K=st.integers(1, 9),
+    K=st.integers(1, 9) | st.sampled_from([31, 32, 33, 64, 70]),
     padding=st.integers(0, 3),
-    signs=st.tuples(st.sampled_from(SIGNS), st.sampled_from(SIGNS)),
     masked=st.booleans(),
     ties=st.booleans(),
+    n_turns=st.integers(1, 25),
     n_changes=st.integers(0, 60),
-    share_active=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
-    bound=st.none() | st.floats(-3, 3),
+    share_active=st.sampled_from([0.0, 0.1, 0.3, 1.0]),
+    bound=st.just(-np.inf) | st.floats(-3, 3),
     exhaustive=st.booleans(),
     key=st.integers(0, 2**32 - 1),
 )
 def test_every_sign_pattern_equals_enumeration(
-    new_rng, K, padding, signs, masked, ties, n_changes, share_active, bound, exhaustive, key
+    new_rng, K, padding, masked, ties, n_turns, n_changes, share_active, bound, exhaustive, key
 ):
+    """Scores increase and decrease between searches, so that bounds of blocks are outdated."""
     rng = new_rng(key)
     penalty = np.zeros((K, K + padding))
     if masked:
         penalty[:, :K] = np.where(rng.random((K, K)) < 0.6, 0, -np.inf)
-    allowed = penalty[:, :K] == 0
+    expected = penalty[:, :K].copy()
     pairs = BoundedPairs(K, K + padding, penalty if masked else None, exhaustive)
-    expected = np.where(allowed, 0.0, -np.inf)
-    choices = np.argwhere(allowed)
-    for _ in range(n_changes if len(choices) else 0):
-        j, k = rng.choice(choices)
-        difference = float(rng.integers(-3, 4)) if ties else rng.standard_normal()
-        access.change_pair(pairs, j, k, difference)
-        expected[j, k] += difference
-    np.testing.assert_array_equal(pairs.scores(), expected)
-    left, right = (messages(rng, K, sign, ties) for sign in signs)
-    active = [(j, k) for j, k in choices if rng.random() < share_active]
-    value = expected + dense(left, K)[:, None] + dense(right, K)
-    for pair in active:
-        value[pair] = -np.inf
-    lowest = -np.inf if bound is None else bound
-    for _ in range(2):  # searches do not depend on earlier ones
-        pair, best, _ = access.search_pairs(pairs, left, right, active, lowest)
-        if value.max() > lowest + 1e-9:
-            assert value[pair] == best
-            assert best >= value.max() - 1e-12
-        elif value.max() < lowest - 1e-9:
-            assert pair is None
-
-
-@settings(max_examples=40)
-@given(
-    K=st.sampled_from([1, 31, 32, 33, 64, 70]),
-    masked=st.booleans(),
-    n_turns=st.integers(1, 25),
-    n_changes=st.integers(0, 60),
-    key=st.integers(0, 2**32 - 1),
-)
-def test_bounds_hold_between_searches(new_rng, K, masked, n_turns, n_changes, key):
-    """Scores increase and decrease between searches, so that bounds of blocks are outdated."""
-    rng = new_rng(key)
-    penalty = np.where(rng.random((K, K + 2)) < 0.6, 0, -np.inf) if masked else None
-    pairs = BoundedPairs(K, K + 2, penalty)
-    expected = np.zeros((K, K)) if penalty is None else penalty[:, :K].copy()
     choices = np.argwhere(expected == 0)
     # Most changes are in few rows and columns, so that their scores decrease again.
-    choices = choices[rng.permutation(len(choices))[: 2 * K]]
+    changed = choices[rng.permutation(len(choices))[: 2 * K]]
     for _ in range(n_turns):
         for _ in range(n_changes if len(choices) else 0):
-            j, k = rng.choice(choices)
-            difference = rng.normal(-0.2)
+            j, k = rng.choice(changed)
+            difference = float(rng.integers(-3, 4)) if ties else rng.normal(-0.2)
             access.change_pair(pairs, j, k, difference)
             expected[j, k] += difference
-        left, right = (messages(rng, K, SIGNS[rng.integers(7)], False) for _ in range(2))
-        active = [tuple(pair) for pair in choices[rng.random(len(choices)) < 0.3].tolist()]
+        np.testing.assert_array_equal(pairs.scores(), expected)
+        left, right = (messages(rng, K, SIGNS[rng.integers(7)], ties) for _ in range(2))
+        active = [*map(tuple, choices[rng.random(len(choices)) < share_active].tolist())]
         value = expected + dense(left, K)[:, None] + dense(right, K)
         for pair in active:
             value[pair] = -np.inf
-        bound = rng.choice([-np.inf, -1.0, 0.5])
-        pair, best, _ = access.search_pairs(pairs, left, right, active, bound)
-        if value.max() > bound + 1e-9:
-            assert value[pair] == best
-            assert best >= value.max() - 1e-12
-        elif value.max() < bound - 1e-9:
-            assert pair is None
+        for _ in range(2):  # searches do not depend on earlier ones
+            pair, best, _ = access.search_pairs(pairs, left, right, active, bound)
+            if value.max() > bound + 1e-9:
+                assert value[pair] == best
+                assert best >= value.max() - 1e-12
+            elif value.max() < bound - 1e-9:
+                assert pair is None
 
 
 def test_few_pairs_are_evaluated(rng):
