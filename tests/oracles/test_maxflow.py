@@ -89,21 +89,10 @@ def test_real_flow_equals_a_linear_program(rng, n):
         assert flow == pytest.approx(cut_value(dense(n, edges, capacities), side), rel=1e-12)
 
 
-@given(
-    height=st.integers(1, 9),
-    width=st.integers(1, 9),
-    connectivity=st.sampled_from([4, 8]),
-    strength=st.sampled_from([1, 4, 30]),
-    seed=st.integers(0, 10**6),
-)
-def test_grid_equals_general_graph_and_scipy(height, width, connectivity, strength, seed, new_rng):
-    rng = new_rng(seed)
-    n = height * width
-    edges = grid_edges(height, width, connectivity)
-    capacities = rng.integers(0, strength + 1, edges.shape).astype(float)
-    terminal = rng.integers(-10, 11, n).astype(float)
+def check_grid(grid, edges, capacities, terminal):
+    """Compare the flow on a grid with that on the same graph, and with SciPy."""
+    n = len(terminal)
     on_graph = solve_flow(MaxFlow(), n, edges, terminal, capacities)
-    grid = (height, width, connectivity)
     on_grid = solve_flow(MaxFlow(), n, None, terminal, capacities, grid)
     matrix = dense(n + 2, *with_terminals(n, edges, capacities, terminal))
     expected = maximum_flow(csr_matrix(matrix.astype(np.int32)), n, n + 1).flow_value
@@ -113,24 +102,29 @@ def test_grid_equals_general_graph_and_scipy(height, width, connectivity, streng
     np.testing.assert_array_equal(on_grid[1], side[:n])
 
 
+@given(
+    height=st.integers(1, 9),
+    width=st.integers(1, 9),
+    connectivity=st.sampled_from([4, 8]),
+    strength=st.sampled_from([1, 4, 30]),
+    seed=st.integers(0, 10**6),
+)
+def test_grid_equals_general_graph_and_scipy(height, width, connectivity, strength, seed, new_rng):
+    rng, grid = new_rng(seed), (height, width, connectivity)
+    edges = grid_edges(*grid)
+    capacities = rng.integers(0, strength + 1, edges.shape).astype(float)
+    check_grid(grid, edges, capacities, rng.integers(-10, 11, height * width).astype(float))
+
+
 @pytest.mark.parametrize("connectivity", [4, 8])
 def test_large_grids(rng, connectivity):
     # With few nodes at the source and the sink, search trees are deep and have many orphans.
-    height, width = 41, 37
-    n = height * width
-    edges = grid_edges(height, width, connectivity)
+    grid = 41, 37, connectivity
+    edges, n = grid_edges(*grid), 41 * 37
     for few in (0.01, 0.1, 1.0):
         capacities = rng.integers(0, 100, edges.shape).astype(float)
         terminal = rng.integers(-300, 301, n) * (rng.random(n) < few).astype(float)
-        on_graph = solve_flow(MaxFlow(), n, edges, terminal, capacities)
-        grid = (height, width, connectivity)
-        on_grid = solve_flow(MaxFlow(), n, None, terminal, capacities, grid)
-        arcs, limits = with_terminals(n, edges, capacities, terminal)
-        matrix = csr_matrix((limits[:, 0], (arcs[:, 0], arcs[:, 1])), (n + 2, n + 2))
-        matrix += csr_matrix((limits[:, 1], (arcs[:, 1], arcs[:, 0])), (n + 2, n + 2))
-        assert on_graph[0] == maximum_flow(matrix.astype(np.int32), n, n + 1).flow_value
-        assert on_grid[0] == on_graph[0]
-        np.testing.assert_array_equal(on_grid[1], on_graph[1])
+        check_grid(grid, edges, capacities, terminal)
 
 
 def test_real_capacities_of_very_different_size(rng):
