@@ -109,7 +109,7 @@ def test_fits_are_resumed_from_any_pass(example, parameters, tmp_path, monkeypat
 
 
 def is_supported_by_paths(parameters):
-    return not any(word in str(parameters) for word in ("couple_windows", "fixed", "prior"))
+    return not any(word in str(parameters) for word in ("couple_windows", "fixed"))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_paths(example, parameters):
     X, y = example.samples(12)
     model = example.unfitted(**{"max_iter": 5000} | parameters)
     path = ssvm_path(model.set_params(lam="auto"), X, y, eps=0.05, lam_min=0.1)
-    for lam in np.geomspace(path.lams_[0], max(path.lam_end_, 0.1), 3):
+    for lam in np.geomspace(2 * path.lams_[0], max(path.lam_end_, 0.1), 3):
         found, gap = path.estimator(lam), path.gap(lam)
         np.testing.assert_array_equal(found.w_, path.w(lam))
         again = pickle.loads(pickle.dumps(path)).estimator(lam)
