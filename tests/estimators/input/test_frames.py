@@ -49,11 +49,6 @@ def library(request):
     return Library(request.param)
 
 
-def assert_same(found, expected):
-    assert len(found) == len(expected)
-    assert equal(found, expected)
-
-
 def test_sequences_of_frames_keep_their_names(library):
     X = [library.frame(x, ["wide", "high"]) for x in CHAINS]
     expected = ChainSSVM(**FIT).fit(CHAINS, TAGS)
@@ -61,8 +56,8 @@ def test_sequences_of_frames_keep_their_names(library):
     model = ChainSSVM(**FIT).fit(X, [library.module.Series(tags) for tags in TAGS])
     np.testing.assert_array_equal(model.w_, expected.w_)
     assert model.feature_names_in_.tolist() == ["wide", "high"]
-    assert_same(model.predict(X), expected.predict(CHAINS))
-    assert_same(model.predict(library.column(X)), expected.predict(CHAINS))
+    assert equal(model.predict(X), expected.predict(CHAINS))
+    assert equal(model.predict(library.column(X)), expected.predict(CHAINS))
     assert model.score(X, TAGS) == expected.score(CHAINS, TAGS)
     with pytest.raises(ValueError, match=r"columns of X\[0\] are \['high', 'wide'\], expected tho"):
         model.predict([x[["high", "wide"]] for x in X])
@@ -77,7 +72,7 @@ def test_columns_of_arrays_are_lists_of_arrays(library):
     X, y = library.column(CHAINS), library.column(TAGS)
     model = ChainSSVM(**FIT).fit(X, y)
     np.testing.assert_array_equal(model.w_, expected.w_)
-    assert_same(model.predict(X), expected.predict(CHAINS))
+    assert equal(model.predict(X), expected.predict(CHAINS))
     assert model.score(X, y) == expected.score(CHAINS, TAGS)
     with pytest.raises(ValueError, match=r"X\[2\] has 1 features, expected 2"):
         model.predict(library.column([*CHAINS[:2], CHAINS[2][:, :1]]))
@@ -91,7 +86,7 @@ def test_columns_of_arrays_are_lists_of_arrays(library):
     labels = (SETS[:, 0] + 1).tolist()
     model = MulticlassSSVM(**FIT).fit(rows, library.module.Series(labels))
     np.testing.assert_array_equal(model.w_, MulticlassSSVM(**FIT).fit(ROWS, labels).w_)
-    assert_same(model.predict(rows), model.predict(ROWS))
+    assert equal(model.predict(rows), model.predict(ROWS))
     # A series of numbers is not a series of samples.
     with pytest.raises(ValueError, match=r"Expected (2D|a 2-dim)"):
         ChainSSVM().fit(library.module.Series([1.0, 2.0]), ["a", "b"])
@@ -106,7 +101,7 @@ def test_columns_are_split_and_scored(library):
     np.testing.assert_array_equal(
         search.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
     )
-    assert_same(
+    assert equal(
         cross_val_predict(estimator, X, y, cv=3),
         cross_val_predict(estimator, CHAINS * 3, TAGS * 3, cv=3),
     )
@@ -177,7 +172,7 @@ def test_features_of_edges_keep_their_names(library, pairwise):
     np.testing.assert_array_equal(model.w_, expected.w_)
     frame = model.to_frame()
     assert frame.feature[frame.kind == "edge"].unique().tolist() == names
-    assert_same(model.predict(graphs(names)), expected.predict(arrays))
+    assert equal(model.predict(graphs(names)), expected.predict(arrays))
     model.predict(arrays)
     with pytest.raises(ValueError, match=r"edge features of X\[0\] are .* the names of the fit"):
         model.predict(graphs(names[::-1]))
