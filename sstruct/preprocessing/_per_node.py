@@ -142,7 +142,7 @@ class PerNode(
         }
     )
 
-    edge_transformer: Any = None  # for pickles from earlier versions
+    edge_transformer: Any
     transformer_: Any
     edge_transformer_: Any
     n_features_in_: int
