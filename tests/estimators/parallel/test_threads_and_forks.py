@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from sstruct import ChainSSVM
 from sstruct._compat import most_threads
 from sstruct._input.threads import n_threads
-from tests.estimators.state import test_fitted_state as small
+from tests.registry import TRAINED
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -46,13 +46,14 @@ def test_forks_beside_a_fit_do_not_hang(chains):
             beside.result()
 
 
-@pytest.mark.parametrize("kind", small.KINDS)
-def test_concurrent_fits_and_predictions_of_every_estimator(kind):
-    model, X = small.fitted(kind)
+@pytest.mark.parametrize("example", TRAINED.values(), ids=TRAINED)
+def test_concurrent_fits_and_predictions_of_every_estimator(example):
+    X, y = example.samples()
+    model = example.unfitted().fit(X, y)
     expected = model.w_.tobytes(), repr(model.predict(X))
 
     def work(_):
-        own, _ = small.fitted(kind)
+        own = example.unfitted().fit(X, y)
         return own.w_.tobytes(), repr(model.predict(X)), repr(own.predict(X))
 
     with ThreadPoolExecutor(8) as pool:
