@@ -72,7 +72,7 @@ OF_FACTORS = {
 }
 METHODS = (*OF_FACTORS, "mp-bcfw", "bcfw", "ssg")
 NEVER = 10**9
-LEAST_GAP = 1e-3
+MIN_GAP = 1e-3
 # Ratio of the times of successive passes that are evaluated. Evaluating the objective of label sets
 # takes a pass of the decoder, which may be slower than a hundred passes of the fit.
 SPACING = {"chains": 1.1, "sets": 1.4}
@@ -208,7 +208,7 @@ class Run:
         dual = now.dual if np.isfinite(now.dual) else float("-inf")
         self.rows.append({"seconds": seconds, "primal": primal, "dual": dual, "error": error})
         self.aside += time.process_time() - begin
-        return over or primal - dual <= LEAST_GAP * primal
+        return over or primal - dual <= MIN_GAP * primal
 
     def curve(self):
         """Run the solver and return the rows."""

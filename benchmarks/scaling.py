@@ -51,7 +51,7 @@ from sstruct._solvers.frank_wolfe import block_coordinate
 from sstruct.datasets import make_sequences
 
 # Minimum wall-clock seconds of a measurement.
-LEAST_SECONDS = 0.3
+MIN_SECONDS = 0.3
 
 
 def ocr_letters(lam):
@@ -171,7 +171,7 @@ def measure_threads(name, rounds, limit):
     """Return the row of a set."""
     with WorkerPair(work, name) as workers:
         first = workers.run_first(1, 1)[0]  # warms up, too
-        repeats = max(1, math.ceil(LEAST_SECONDS / first))
+        repeats = max(1, math.ceil(MIN_SECONDS / first))
         rounds = max(1, min(rounds, int(limit / (4 * repeats * first))))
         one, two, control = [], [], []
         for _ in range(rounds):

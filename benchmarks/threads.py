@@ -203,7 +203,7 @@ def compare_threads(names, arguments):
     return report
 
 
-def curve(data, options, most_passes, limit):
+def curve(data, options, max_passes, limit):
     """Fit once; return dual, relative gap, CPU seconds and oracle calls, with a row per pass.
 
     The gap is computed between passes, and this time is not counted.
@@ -221,7 +221,7 @@ def curve(data, options, most_passes, limit):
         gap = (primal - state.dual) / primal
         rows.append((state.dual, gap, spent, info["oracle_calls"]))
         mark = time.thread_time()
-        return gap <= 0.001 or spent > limit or len(rows) >= most_passes
+        return gap <= 0.001 or spent > limit or len(rows) >= max_passes
 
     setup = Setup(data.problem, state.lam, data.block_weight, options, callback=observe)
     FrankWolfeFit(setup, state).solve()

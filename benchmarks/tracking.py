@@ -47,9 +47,9 @@ FEATURES = (
     *("divide", "divide by size"),
 )
 # Largest number of candidate links from a detection.
-MOST_LINKS = 3
+MAX_LINKS = 3
 # Most iterations of either solver.
-MOST_PASSES = 1000
+MAX_PASSES = 1000
 
 
 class CountingOracle(MILPOracle):
@@ -103,7 +103,7 @@ def tracking_graph(rng, n_frames=6, n_objects=8):
     for t in range(n_frames - 1):
         a, b = frames[t], frames[t + 1]
         distance = np.linalg.norm(a[:, np.newaxis, :2] - b[:, :2], axis=2)
-        near = np.argsort(np.argsort(distance, axis=1), axis=1) < MOST_LINKS
+        near = np.argsort(np.argsort(distance, axis=1), axis=1) < MAX_LINKS
         is_link = parents[t + 1] == np.arange(len(a))[:, np.newaxis]
         u, v = np.nonzero(near | is_link)
         links.append(np.column_stack([offsets[t] + u, offsets[t + 1] + v]))
@@ -156,7 +156,7 @@ def fit_sstruct(X, y, lam, gap, seed):
     """Return the weights, the number of solved programs, the seconds and the relative gap."""
     CountingOracle.n_solved, begin = 0, time.perf_counter()
     model = StructuredSVM(
-        CountingOracle(), lam=lam, tol=gap, max_iter=MOST_PASSES, random_state=seed
+        CountingOracle(), lam=lam, tol=gap, max_iter=MAX_PASSES, random_state=seed
     ).fit(X, y)
     seconds = time.perf_counter() - begin
     return model.w_, CountingOracle.n_solved, seconds, model.dual_gap_ / model.objective_
@@ -185,7 +185,7 @@ def fit_structsvm(X, y, lam, gap):
     )
     begin = time.perf_counter()
     with silent():
-        bundle.optimize(MOST_PASSES)
+        bundle.optimize(MAX_PASSES)
     return -seen[0][1], n_solved, time.perf_counter() - begin, bundle.gap
 
 

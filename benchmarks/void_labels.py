@@ -42,8 +42,8 @@ from sstruct._estimators.graph import nearest_labels
 from sstruct.datasets import fetch_weizmann_horses
 
 KINDS = ("border", "wide", "random", "marks", "object", "pad")
-WAYS = {"left out": 0, "default": nearest_labels.MOST_EDGES, "any distance": 10**6,
-        "latent": nearest_labels.MOST_EDGES, "all known": 0}  # fmt: skip
+WAYS = {"left out": 0, "default": nearest_labels.MAX_EDGES, "any distance": 10**6,
+        "latent": nearest_labels.MAX_EDGES, "all known": 0}  # fmt: skip
 VOID = 255
 
 
@@ -112,7 +112,7 @@ def rows(data, kind, seed):
     partly = [np.where(void, VOID, mask) for void, mask in zip(voids, masks)]
     truth = partly if kind in ("object", "pad") else masks
     for way, most in WAYS.items():
-        nearest_labels.MOST_EDGES = most
+        nearest_labels.MAX_EDGES = most
         model = GridCRFSSVM(ignore_label=VOID, random_state=0)
         model = LatentSSVM(model, random_state=0) if way == "latent" else model
         begin = time.process_time()

@@ -73,7 +73,7 @@ from sstruct.metrics import chunk_f1_score
 
 SMOOTHING = 0.1  # added to the count of each transition
 POTTS_WEIGHTS = (0.0, 0.3, 1.0, 2.0, 4.0)
-MOST_DENSE = 10**7  # entries of dense features that CRFsuite is given as dicts
+MAX_DENSE_ENTRIES = 10**7  # entries of dense features that CRFsuite is given as dicts
 
 
 # Metrics ------------------------------------------------------------------------------------------
@@ -296,7 +296,7 @@ def methods_of(task, path_cv=False):
         if sparse.issparse(task.X[0]):
             del methods["Gaussian HMM"]
         if task.dicts is None and (
-            sparse.issparse(task.X[0]) or sum(x.size for x in task.X) > MOST_DENSE
+            sparse.issparse(task.X[0]) or sum(x.size for x in task.X) > MAX_DENSE_ENTRIES
         ):
             del methods["CRFsuite"]
     return methods

@@ -360,7 +360,7 @@ def growth_of_data():
 
 
 # Number of concurrent visits (`sstruct._solvers.frank_wolfe.visit_order`).
-MOST_VISITS = 4
+MAX_VISITS = 4
 
 
 def speed_up(row, cores):
@@ -373,7 +373,7 @@ def speed_up(row, cores):
     of_two = (1 / row["speed_up"] - rest - decoders / control) / visits
     shared = np.clip((1 - of_two) / (1 - 1 / control), 0, 1)
     return 1 / (
-        rest + decoders / cores + visits * (1 - shared + shared / np.minimum(cores, MOST_VISITS))
+        rest + decoders / cores + visits * (1 - shared + shared / np.minimum(cores, MAX_VISITS))
     )
 
 

@@ -60,7 +60,7 @@ def small_fits_at_once():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(visit_order, "FEWEST_BLOCKS", 0)
-        patch.setattr(visit_order, "LEAST_WORK", 0.0)
+        patch.setattr(visit_order, "MIN_WORK", 0.0)
         yield
 
 

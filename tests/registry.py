@@ -23,7 +23,7 @@ from tests.estimators.custom.choices import ChoiceByScores, ConstrainedChoice, m
 from tests.hostile.values import MischiefError
 from tests.reference import graphs
 
-N_FEATURES, MOST_NODES = 2, 4
+N_FEATURES, MAX_NODES = 2, 4
 ANY_SOLVER = ("auto", "auto", "bcfw", "mp-bcfw", "fw", "ssg", "cutting-plane", "perceptron", "pa")
 
 
@@ -229,7 +229,7 @@ class Example:
 
 
 def chains(rng, n):
-    X = [rng.standard_normal((L, N_FEATURES)) for L in rng.integers(1, MOST_NODES, n)]
+    X = [rng.standard_normal((L, N_FEATURES)) for L in rng.integers(1, MAX_NODES, n)]
     return X, [rng.integers(0, 2, len(x)) for x in X]
 
 
@@ -446,7 +446,7 @@ def sequence_pairs_with_features(rng, n):
 def sentences(rng, n):
     """Return projective trees with one child of the root, so that all parameters are valid."""
     X, y = [], []
-    for size in rng.integers(1, MOST_NODES + 1, n):
+    for size in rng.integers(1, MAX_NODES + 1, n):
         tokens, root = np.arange(1, size + 1), rng.integers(1, size + 1)
         X.append(rng.standard_normal((size, size + 1, N_FEATURES)))
         near = tokens + np.sign(root - tokens)

@@ -25,7 +25,7 @@ SCANNED_AT_ONCE = 2**13
 # the largest float64, 1.8e308.
 LARGEST = 1e100
 # Limit on the nesting of lists, which NumPy traverses in full; a list may contain itself.
-MOST_DEEP = 8
+MAX_DEPTH = 8
 PLAIN = (list, tuple, np.ndarray)
 # Valid seeds of NumPy's generators, except for lists and arrays of integers.
 GENERATORS = (
@@ -207,8 +207,8 @@ def check_depth(values, name):
         if not values:
             return
         values, depth = values[0], depth + 1
-        if depth > MOST_DEEP:
-            raise ValueError(f"{name} has lists nested more than {MOST_DEEP} levels")
+        if depth > MAX_DEPTH:
+            raise ValueError(f"{name} has lists nested more than {MAX_DEPTH} levels")
 
 
 def listed_samples(X, kind, noun="sample", fitted=False):

@@ -17,7 +17,7 @@ from sstruct._checks.shown import shortened
 MOST = 2**31 - 1
 # CSC and COO do not store empty rows, which require memory once the matrix is converted to CSR;
 # SciPy does not handle a lack of memory everywhere.
-MOST_EMPTY = 10**7
+MAX_EMPTY_ROWS = 10**7
 # Number of entries, possibly memory-mapped, that are checked together.
 AT_ONCE = 2**22
 KINDS = {"i": "integers", "fiub": "real numbers"}
@@ -51,10 +51,10 @@ def check_compressed(matrix, name, ndims=(2,)):
     """
     check_attributes(matrix, name, ndims)
     (_check_coo if matrix.format == "coo" else _check_csr)(matrix, name)
-    if matrix.format != "csr" and matrix.shape[0] > matrix.nnz + MOST_EMPTY:
+    if matrix.format != "csr" and matrix.shape[0] > matrix.nnz + MAX_EMPTY_ROWS:
         raise ValueError(
             f"{name} has {matrix.shape[0]} rows but only {matrix.nnz} entries, expected at most "
-            f"{MOST_EMPTY} empty rows"
+            f"{MAX_EMPTY_ROWS} empty rows"
         )
 
 

@@ -18,7 +18,7 @@ FLAG = (False, True)
 # Types that Python and NumPy treat as integers.
 NOT_NUMBERS = (bool, np.timedelta64)
 # Seeds that are drawn from generators are less than this.
-MOST_SEEDS = np.iinfo(np.int32).max
+MAX_SEEDS = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def seed_of(random_state):
         If `random_state` has another type.
     """
     if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(MOST_SEEDS))
+        return int(random_state.integers(MAX_SEEDS))
     return drawn_seed(random_state)
 
 
@@ -139,13 +139,13 @@ def drawn_seed(random_state):
     """Return a seed drawn from the RandomState of a seed or a generator, or raise ValueError."""
     if type(random_state) is int:
         return _seed_of_seed(random_state)
-    return int(random_of(random_state).randint(MOST_SEEDS))
+    return int(random_of(random_state).randint(MAX_SEEDS))
 
 
 @lru_cache
 def _seed_of_seed(seed):
     # A new generator takes 0.1 ms, a twentieth of a small fit.
-    return int(random_of(seed).randint(MOST_SEEDS))
+    return int(random_of(seed).randint(MAX_SEEDS))
 
 
 def random_of(random_state):

@@ -19,7 +19,7 @@ from sstruct._problems.custom.oracle_calls import Constraint, OracleCalls
 # any size, after which calls without a result are checked.
 FIRST, REPLACEMENT, CHECK, TRANSFER = 60, 5, 1, 60
 # Number of times that the worker of a partition may be lost in one round of calls.
-MOST_LOSSES = 5
+MAX_LOSSES = 5
 SUSPECT = "does the oracle end its process?"
 
 
@@ -79,7 +79,7 @@ class Losses:
         Raises
         ------
         RuntimeError
-            If a partition has lost its worker more than `MOST_LOSSES` times.
+            If a partition has lost its worker more than `MAX_LOSSES` times.
         """
         now = time.monotonic()
         for part in parts:
@@ -89,7 +89,7 @@ class Losses:
                 continue
             self.last[part.number] = address, now
             count = self.counts[part.number] = self.counts.get(part.number, 0) + 1
-            if count > MOST_LOSSES:
+            if count > MAX_LOSSES:
                 raise RuntimeError(
                     f"workers were lost {count} times with partition {part.number} in one "
                     f"round of calls: {self.suspect}"

@@ -18,7 +18,7 @@ except ImportError:
 
 __all__ = [
     "CallbackSupportMixin",
-    "most_threads",
+    "max_threads",
     "num_samples",
     "open_context",
     "safe_indexing",
@@ -33,7 +33,7 @@ def open_context(estimator, max_subtasks):
     return context, bool(getattr(estimator, "_skl_callbacks", []))
 
 
-def most_threads():
+def max_threads():
     """Return the number of threads that compiled loops of scikit-learn would use.
 
     This is the number of cores that the process may use, unless ``threadpool_limits`` sets a lower

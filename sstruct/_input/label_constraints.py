@@ -14,7 +14,7 @@ from sstruct._checks.shown import shortened
 from sstruct._input.labels import check_label, label_list
 
 # Types and numbers of nodes must be below this limit, since they are stored as 32-bit integers.
-MOST_NODES = 2**31
+MAX_NODES = 2**31
 
 
 @dataclass(frozen=True, repr=False)
@@ -256,7 +256,7 @@ def at_most(
     scope = _scope("at_most", nodes, edges)
     labels = _different("at_most", labels)
     check_number("n of at_most", n, least=0, whole=True)
-    most = min(int(n), MOST_NODES - 1 if scope.text else len(labels))
+    most = min(int(n), MAX_NODES - 1 if scope.text else len(labels))
     name = f"at_most({n}, {list(labels)!r}{scope.text})"
     return LabelConstraint(name, labels, (), 0, most, "count", scope.nodes, scope.edges)
 
@@ -302,7 +302,7 @@ def at_least(
     """
     scope = _scope("at_least", nodes, edges)
     labels = _different("at_least", labels)
-    below = MOST_NODES if scope.text else len(labels) + 1
+    below = MAX_NODES if scope.text else len(labels) + 1
     check_number("n of at_least", n, least=0, below=below, whole=True)
     name = f"at_least({n}, {list(labels)!r}{scope.text})"
     most = None if scope.text else len(labels)
@@ -384,7 +384,7 @@ def _types(name, value, expected, *, one, two):
     types = tuple(value) if isinstance(value, list | tuple) else (value,)
     is_pair = isinstance(value, list | tuple)
     size_fits = (two and len(types) == 2) if is_pair else one
-    if not size_fits or not all(is_integer(t) and 0 <= t < MOST_NODES for t in types):
+    if not size_fits or not all(is_integer(t) and 0 <= t < MAX_NODES for t in types):
         raise TypeError(f"{name} must be {expected}, found {shortened(value)}")
     return tuple(int(t) for t in types)
 

@@ -30,7 +30,7 @@ IGNORE = (
     "class, such as ignore_label=-1, to ignore nodes with unknown labels"
 )
 # Weights for more classes would not fit into memory.
-MOST_CLASSES = 10**7
+MAX_CLASSES = 10**7
 PADDING = -1
 TORCH_PADDING = -100  # ignore_index of PyTorch's losses; padding of labels in Hugging Face
 VOID = 255  # in image masks
@@ -270,9 +270,9 @@ def training_classes(classes, labels, used, sample_of):
     strange = strange or sparse.issparse(classes)  # listing it would run compiled code
     if strange or not isinstance(classes, Iterable):
         raise TypeError(f"classes must be a list of labels or None, found {shortened(classes)}")
-    classes = list(islice(without_view(classes), MOST_CLASSES + 1))  # iterators may be infinite
-    if len(classes) > MOST_CLASSES:
-        raise ValueError(f"classes has more than {MOST_CLASSES} labels")
+    classes = list(islice(without_view(classes), MAX_CLASSES + 1))  # iterators may be infinite
+    if len(classes) > MAX_CLASSES:
+        raise ValueError(f"classes has more than {MAX_CLASSES} labels")
     advice = "Remove it, and set ignore_label"
     classes = as_labels(classes, place=lambda k: f"classes[{k}]", advice=advice)
     n_distinct = len(find_classes(classes))

@@ -13,9 +13,9 @@ import numpy as np
 KEY = "_packed_names"  # key of the packed names in a state
 SPARSE = "_sparse_weights"  # key of the nonzeros of weights
 SEPARATOR = b"\xff"  # does not occur in UTF-8
-# Weights are stored as nonzeros if there are at least LEAST_WEIGHTS of them, and from 2 to 64 for
+# Weights are stored as nonzeros if there are at least MIN_WEIGHTS of them, and from 2 to 64 for
 # each nonzero. The upper limit bounds the memory that a damaged file can request.
-LEAST_WEIGHTS = 4096
+MIN_WEIGHTS = 4096
 PER_NONZERO = 2, 64
 
 # By id: weak references to an array and to its converted array. Attributes that are the same array,
@@ -29,7 +29,7 @@ def pack_state(state):
     packed = {name: _convert(value, _packed) for name, value in state.items() if _is_names(value)}
     state = {name: value for name, value in state.items() if name not in packed}
     w = state.get("_w")
-    if type(w) is np.ndarray and w.dtype == np.float64 and w.ndim == 1 and len(w) >= LEAST_WEIGHTS:
+    if type(w) is np.ndarray and w.dtype == np.float64 and w.ndim == 1 and len(w) >= MIN_WEIGHTS:
         places = np.flatnonzero(w.view(np.int64))  # also those of -0.0
         if PER_NONZERO[0] * len(places) <= len(w) <= PER_NONZERO[1] * len(places):
             del state["_w"]

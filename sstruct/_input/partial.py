@@ -13,7 +13,7 @@ from sstruct._checks.shown import shortened
 from sstruct._input.labels import check_label, encode, is_hashable, label_array, masked_as_none
 
 # Limit on the number of labels in an error.
-MOST_LISTED = 12
+MAX_LISTED = 12
 
 
 def known_codes(y_partial, nodes, classes, ignore_label, shapes=None):
@@ -170,8 +170,8 @@ def marker_names(markers):
 def one_of(labels):
     """List labels, up to a limit, for an error."""
     names = [shortened(label) for label in labels]
-    more = "" if len(names) <= MOST_LISTED else f", ... ({len(names)} labels)"
-    return ("one of " if len(names) > 1 else "") + ", ".join(names[:MOST_LISTED]) + more
+    more = "" if len(names) <= MAX_LISTED else f", ... ({len(names)} labels)"
+    return ("one of " if len(names) > 1 else "") + ", ".join(names[:MAX_LISTED]) + more
 
 
 def place_of(row, nodes, shapes=None):

@@ -7,7 +7,7 @@ from sstruct._checks.shown import shortened
 from sstruct._problems.segment.segment_arguments import FEATURE_KINDS, SegmentRows
 
 # Maximum number of segments of all samples for which a function is called.
-MOST_SEGMENTS = 2**26
+MAX_SEGMENTS = 2**26
 
 
 def segment_features(value):
@@ -62,10 +62,10 @@ def segment_rows(function, flat, offsets, longest, n_expected=None):
     position = np.arange(n_nodes) - np.repeat(offsets[:-1], np.diff(offsets))
     reach = np.minimum(np.repeat(np.diff(offsets), np.diff(offsets)) - position, longest)
     n_segments = int(reach.sum())
-    if n_segments > MOST_SEGMENTS:
+    if n_segments > MAX_SEGMENTS:
         raise ValueError(
             f"segment_features has a function, and the samples have {n_segments} segments, "
-            f"expected at most {MOST_SEGMENTS}: set or reduce max_duration, or pass fewer samples"
+            f"expected at most {MAX_SEGMENTS}: set or reduce max_duration, or pass fewer samples"
         )
     at = np.cumsum(reach) - reach
     values = []

@@ -7,10 +7,10 @@ from joblib import effective_n_jobs, parallel_config
 from joblib.parallel import LokyBackend, get_active_backend
 
 from sstruct._checks.parameters import check_number
-from sstruct._compat import most_threads
+from sstruct._compat import max_threads
 
 # More than the cores of any machine; this many processes would exhaust its memory.
-MOST_JOBS = 4096
+MAX_JOBS = 4096
 
 # The id of the first process that used joblib workers. A process forked from it inherits them
 # without the threads that receive their results, and would wait forever.
@@ -19,9 +19,9 @@ _owner_of_workers = None
 
 def check_n_jobs(n_jobs):
     """Raise unless n_jobs, which must not be None, is a nonzero integer within limits."""
-    check_number("n_jobs", n_jobs, whole=True, least=-MOST_JOBS)
-    if n_jobs == 0 or n_jobs > MOST_JOBS:
-        expected = "1 or more, or -1 for all cores" if n_jobs == 0 else f"at most {MOST_JOBS}"
+    check_number("n_jobs", n_jobs, whole=True, least=-MAX_JOBS)
+    if n_jobs == 0 or n_jobs > MAX_JOBS:
+        expected = "1 or more, or -1 for all cores" if n_jobs == 0 else f"at most {MAX_JOBS}"
         raise ValueError(f"n_jobs must be {expected}, found {n_jobs}")
 
 
@@ -95,4 +95,4 @@ def n_threads(n_jobs):
             count = effective_n_jobs(n_jobs)
     if n_jobs is None or n_jobs > 0:
         return count
-    return min(count, 1 if in_task() else most_threads())
+    return min(count, 1 if in_task() else max_threads())

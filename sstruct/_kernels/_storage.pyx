@@ -38,7 +38,7 @@ cdef class Storage:
         while k < self.n_fields and self.field[k] != field:
             k += 1
         if k == self.n_fields:
-            if k == MOST_FIELDS:
+            if k == MAX_FIELDS:
                 raise RuntimeError("too many fields for a Storage")
             self.field[k], self.room[k] = field, 0
             self.n_fields += 1

@@ -12,7 +12,7 @@ from sstruct._oracles.label_set._set_decoder cimport LabelAnswer, LabelDecoder
 import numpy as np
 
 # More labels are treated as a mistake.
-MOST_LABELS = 10
+MAX_LABELS = 10
 
 
 cdef class HalfEnumeration(LabelDecoder):
@@ -28,8 +28,8 @@ cdef class HalfEnumeration(LabelDecoder):
     cdef int32_t[::1] trial
 
     def __init__(self, n_labels, edges=None):
-        if n_labels > MOST_LABELS:
-            raise ValueError(f"found {n_labels} labels, expected at most {MOST_LABELS}")
+        if n_labels > MAX_LABELS:
+            raise ValueError(f"found {n_labels} labels, expected at most {MAX_LABELS}")
         self._set_model(n_labels, edges, relaxed=True)
         self.work = 3.0 ** n_labels * (self.n_labels + self.n_edges)
 

@@ -321,7 +321,7 @@ def decided_labels(PartialOptimality partial not None, node_costs, edges, edge_w
 def labels_of_sum(SumConstraint solver not None, const double[:, ::1] costs, Py_ssize_t total):
     """Return the labels (n,) int32 of least cost whose sum is `total`."""
     cdef Py_ssize_t n = costs.shape[0], K = costs.shape[1]
-    if not (1 <= n <= solver.most_places and 1 <= K <= solver.most_labels):
+    if not (1 <= n <= solver.max_places and 1 <= K <= solver.max_labels):
         raise ValueError(f"found {n} positions with {K} labels, more than the scratch memory holds")
     if not 0 <= total <= n * (K - 1):
         raise ValueError(f"total is {total}, expected 0 to {n * (K - 1)}")

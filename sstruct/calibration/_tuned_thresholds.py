@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sstruct._checks.parameters import check_choice
 from sstruct._checks.shown import shortened
 from sstruct._estimators.calibration.thresholds import (
-    MOST_PARTS,
+    MAX_PARTS,
     SCORING,
     choose_thresholds,
     label_folds,
@@ -254,7 +254,7 @@ class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
         at, scores = at[used], scores[used]
         if len(at) == 0:
             raise ValueError("all held-out rows have weight 0; thresholds require at least one")
-        parts = part_of_row[at] % MOST_PARTS
+        parts = part_of_row[at] % MAX_PARTS
         if (parts == parts[0]).all():
             parts = label_folds(sets[at], 5)
         # The mean weight is 1, the weight of the rows that are added to those of a label.

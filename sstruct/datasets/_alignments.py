@@ -13,7 +13,7 @@ from sstruct.datasets._synthetic import Arrays, RandomState, _as_size, _check_co
 GROUP = 4
 WITHIN_GROUP = 0.9
 # Gaps of 100 positions on average.
-MOST_EXTEND = 0.99
+MAX_EXTENSION = 0.99
 
 
 def make_alignments(
@@ -82,7 +82,7 @@ def make_alignments(
     _check_counts(0, n_flanking=n_flanking)
     substitution = _as_size("substitution", substitution, 1)
     gap_open = _as_size("gap_open", gap_open, 1)
-    gap_extend = _as_size("gap_extend", gap_extend, MOST_EXTEND)
+    gap_extend = _as_size("gap_extend", gap_extend, MAX_EXTENSION)
 
     rng = random_of(random_state)
     X, y = [], []

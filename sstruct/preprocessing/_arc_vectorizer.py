@@ -34,7 +34,7 @@ SPECIAL = ("root", "unknown", "outside")
 DISTANCES = np.array([1, 2, 3, 4, 5, 10])
 # Number of arcs whose features are computed together: temporary arrays stay in the cache.
 AT_ONCE = 2**14
-MOST_BUCKETS = 2**24
+MAX_BUCKETS = 2**24
 
 # Attributes of an arc: the word and tag of the head (H, h) and of the dependent (D, d), the tags
 # before and after these (a, b and x, y), and the direction with the distance (+).
@@ -116,8 +116,8 @@ class ArcVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wrap_out
             "_tags": Labels(size="T", strings=True),
             "_seen": Array(dtype=bool, shape=("T", "T", 2)),
             # Numbers of columns per template, the latter 0 without label features.
-            "_buckets": Number(whole=True, least=1, most=MOST_BUCKETS),
-            "_label_buckets": Number(whole=True, least=0, most=MOST_BUCKETS),
+            "_buckets": Number(whole=True, least=1, most=MAX_BUCKETS),
+            "_label_buckets": Number(whole=True, least=0, most=MAX_BUCKETS),
         }
     )
 
@@ -163,7 +163,7 @@ class ArcVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wrap_out
         """
         check_parameters(self)
         for name in ("n_buckets", "n_label_buckets"):
-            check_number(name, getattr(self, name), least=1, below=MOST_BUCKETS + 1, whole=True)
+            check_number(name, getattr(self, name), least=1, below=MAX_BUCKETS + 1, whole=True)
         check_number("min_count", self.min_count, least=1, whole=True)
         for name in ("labeled", "prune"):
             check_choice(name, getattr(self, name), FLAG)

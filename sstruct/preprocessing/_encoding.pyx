@@ -14,7 +14,7 @@ import numpy as np
 from sstruct._checks._scans import rises
 
 # Inserting more entries into one row takes longer than sorting them.
-cdef Py_ssize_t MOST_INSERTED = 256
+cdef Py_ssize_t MAX_INSERTED = 256
 
 
 def codes_of_dicts(sequence, dict seen, find):
@@ -102,14 +102,14 @@ def csr_rows(
     at = 0
     for r in range(n_items):
         begin, size = at, offsets[r + 1] - offsets[r]
-        canonical &= size <= MOST_INSERTED
+        canonical &= size <= MAX_INSERTED
         for k in range(offsets[r], offsets[r + 1]):
             column = columns[k]
             if column < 0:
                 continue
             value = 1 if weights is None else weights[k]
             j = at
-            if size <= MOST_INSERTED:
+            if size <= MAX_INSERTED:
                 while j > begin and index[j - 1] > column:
                     j -= 1
                 if j > begin and index[j - 1] == column:

@@ -45,11 +45,11 @@ __all__ = ["SequenceVectorizer"]
 # so that other attributes take only one integer.
 ABSENT = -1
 FIRST_WEIGHTED = -2
-MOST_WEIGHTED = np.iinfo(np.int32).max  # codes have 32 bits
-MOST_DEEP = 100  # limit on the nesting of dicts
-# The codes of up to MOST_SEEN entries in inputs of at most FEW sequences are kept for later calls.
+MAX_WEIGHTED = np.iinfo(np.int32).max  # codes have 32 bits
+MAX_DEPTH = 100  # limit on the nesting of dicts
+# The codes of up to MAX_CACHED entries in inputs of at most FEW sequences are kept for later calls.
 FEW = 16
-MOST_SEEN = 2**17
+MAX_CACHED = 2**17
 NUMBERS = (float, int, np.bool_, Real, Decimal)
 PLAIN = (str, int, float, bool)
 
@@ -336,7 +336,7 @@ class _SeenPairs:
             code = self.vocabulary.get(name, ABSENT) if value else ABSENT
         else:
             return None
-        if self.size < MOST_SEEN:
+        if self.size < MAX_CACHED:
             self.codes.setdefault(name, {})[value] = code
             self.size += 1
         return code
@@ -435,8 +435,8 @@ class _Pairs:
         first = len(self.columns)
         self.columns.frombytes(columns[some].tobytes())
         self.weights.frombytes(values[some].tobytes())
-        if len(self.columns) > MOST_WEIGHTED:
-            raise ValueError(f"X has more than {MOST_WEIGHTED} weighted attributes")
+        if len(self.columns) > MAX_WEIGHTED:
+            raise ValueError(f"X has more than {MAX_WEIGHTED} weighted attributes")
         return np.arange(FIRST_WEIGHTED - first, FIRST_WEIGHTED - len(self.columns), -1)
 
 
@@ -518,9 +518,9 @@ class _Encoded:
         """Append the codes of an entry of a feature dict, nested in `depth` dicts."""
         value = _plain(value)
         if isinstance(value, dict):
-            if depth >= MOST_DEEP:
+            if depth >= MAX_DEPTH:
                 raise ValueError(
-                    f"dicts are nested more than {MOST_DEEP} levels at attribute {shortened(name)}"
+                    f"dicts are nested more than {MAX_DEPTH} levels at attribute {shortened(name)}"
                 )
             for inner, inner_value in value.items():
                 self._entry(f"{name}:{_text(inner)}", inner_value, codes, depth + 1)

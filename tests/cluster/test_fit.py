@@ -12,7 +12,7 @@ import pytest
 from sstruct import StructuredSVM
 from sstruct._cluster import dask_cluster
 from sstruct._cluster.answers import Pinged
-from sstruct._cluster.dask_cluster import MOST_LOSSES, Cluster, Losses, WorkerGroup, WorkerLost
+from sstruct._cluster.dask_cluster import MAX_LOSSES, Cluster, Losses, WorkerGroup, WorkerLost
 from sstruct._cluster.partition import Partition
 from tests.estimators.custom.choices import (
     Choice,
@@ -221,29 +221,29 @@ def numbered(*numbers):
 
 def test_repeated_notices_of_a_lost_worker_count_once():
     losses = Losses("why?")
-    for _ in range(10 * MOST_LOSSES):  # the scheduler still lists it and assigns partitions to it
+    for _ in range(10 * MAX_LOSSES):  # the scheduler still lists it and assigns partitions to it
         losses.add(numbered(3, 4), "a")
     for k in range(50):  # many workers are lost at once, with one partition each
         losses.add(numbered(10 + k), f"worker {k}")
     losses.clear()
-    for k in range(MOST_LOSSES):
+    for k in range(MAX_LOSSES):
         losses.add(numbered(3), f"worker {k}")
-    with pytest.raises(RuntimeError, match=f"lost {MOST_LOSSES + 1} times with partition 3.*why"):
+    with pytest.raises(RuntimeError, match=f"lost {MAX_LOSSES + 1} times with partition 3.*why"):
         losses.add(numbered(3), "another")
 
 
 def test_a_worker_that_came_back_at_its_address_counts_again():
     losses = Losses("why?")
-    for _ in range(MOST_LOSSES):
+    for _ in range(MAX_LOSSES):
         losses.add(numbered(3), "a", made=time.monotonic())
-    with pytest.raises(RuntimeError, match=f"lost {MOST_LOSSES + 1} times with partition 3"):
+    with pytest.raises(RuntimeError, match=f"lost {MAX_LOSSES + 1} times with partition 3"):
         losses.add(numbered(3), "a", made=time.monotonic())
 
 
 def test_workers_without_an_actor_count_as_lost_after_a_timeout(monkeypatch):
     monkeypatch.setattr(dask_cluster, "FIRST", -1)
     losses = Losses("why?")
-    for _ in range(MOST_LOSSES):
+    for _ in range(MAX_LOSSES):
         losses.add(numbered(3), "a")
     with pytest.raises(RuntimeError, match="with partition 3"):
         losses.add(numbered(3), "a")

@@ -15,4 +15,4 @@ def enumerated(monkeypatch):
 @pytest.fixture
 def without_completion(monkeypatch):
     """Do not complete unknown labels from known labels of other nodes."""
-    monkeypatch.setattr(nearest_labels, "MOST_EDGES", 0)
+    monkeypatch.setattr(nearest_labels, "MAX_EDGES", 0)

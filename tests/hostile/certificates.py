@@ -29,8 +29,8 @@ from tests.reference.graphs import completed, grid_graph, tiles, without
 
 # Tolerance for rounding, relative to the sum of the magnitudes of all terms.
 RELATIVE = 1e-9
-MOST_LABELINGS = 5000
-MOST_TOKENS = 4
+MAX_LABELINGS = 5000
+MAX_TOKENS = 4
 
 
 class UnreadError(Exception):
@@ -46,7 +46,7 @@ UNREAD = (
 
 def check_count(sizes):
     """Raise UnreadError if there are too many labelings of nodes with `sizes` labels."""
-    if np.prod(sizes, dtype=float) > MOST_LABELINGS:
+    if np.prod(sizes, dtype=float) > MAX_LABELINGS:
         raise UnreadError
 
 
@@ -563,7 +563,7 @@ def dependency_blocks(model, X, y, weights):
     for i, (x, tree, weight) in enumerate(sentences):
         heads, labels = tree if model.labeled else (tree, None)
         heads = integers(heads)
-        if not 0 < len(heads) <= MOST_TOKENS:
+        if not 0 < len(heads) <= MAX_TOKENS:
             raise UnreadError
         if model.ignore_label is not None:  # parts of sentences may be removed
             raise UnreadError
@@ -597,7 +597,7 @@ def change_blocks(model, X, y, weights):
     for x, places, weight in zip(items(X), items(y), weights, strict=True):
         x = dense(x).astype(float)
         # The weight of an empty signal does not count, and codes of long ones are too many.
-        if len(x) == 0 or 2 ** (len(x) - 1) > MOST_LABELINGS:
+        if len(x) == 0 or 2 ** (len(x) - 1) > MAX_LABELINGS:
             raise UnreadError
         (block,) = changes.blocks(
             [x], [list(places)], costs, bins,

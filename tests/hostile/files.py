@@ -12,7 +12,7 @@ from tests.hostile.case import REJECTED
 from tests.hostile.workplace import folder
 from tests.inference import fuzz_files
 
-MOST_ENTRIES = 20_000
+MAX_ENTRIES = 20_000
 
 
 @functools.cache
@@ -39,7 +39,7 @@ def attack(case):
         if case.random.random() < 0.02:
             text = long_words(case.random, text)
         path.write_bytes(text)
-        case.attempt(f"{reader.__name__} {text[:80]!r}", reader, path, max_entries=MOST_ENTRIES)
+        case.attempt(f"{reader.__name__} {text[:80]!r}", reader, path, max_entries=MAX_ENTRIES)
     else:
         mapped(case, path)
 

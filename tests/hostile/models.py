@@ -19,7 +19,7 @@ except ImportError:  # optional for the tests
 
 NAMES = [name for name in TRAINED if TRAINED[name].estimator.__name__ != "StructuredSVM"]
 N_VARIANTS = 8
-MOST_PASSES = 10_000
+MAX_PASSES = 10_000
 # Numbers that JSON can hold, for the schema of a file.
 JSON_NUMBERS = (0, 1, -1, 2, 3, 100, 2**27, 2**31, 2**62, -(2**31), 0.5, 1e300, True, None, "", "a")
 
@@ -75,7 +75,7 @@ def attack(case):
 
 def _fit(model, X, y):
     """Fit again with few passes, since some solvers have no other stopping criterion."""
-    if isinstance(model.max_iter, int) and model.max_iter > MOST_PASSES:
+    if isinstance(model.max_iter, int) and model.max_iter > MAX_PASSES:
         model.max_time = 5.0
     if isinstance(model, AlignmentSSVM | MatchingSSVM):  # worker processes take seconds to start
         model.n_jobs = None

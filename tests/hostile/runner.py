@@ -25,11 +25,11 @@ from tests.hostile.domains import DOMAINS
 from tests.hostile.judge import FindingError
 
 # Limits of a child: seconds for a case, and bytes of memory. Sanitizers map terabytes.
-MOST_SECONDS, MOST_BYTES = 20, 6 * 2**30
+MAX_SECONDS, MAX_BYTES = 20, 6 * 2**30
 # Interval in seconds in which a child sends its counts.
 REPORT_EVERY = 1.0
 # Number of repetitions of a case to leave out damages that are not necessary.
-MOST_TRIALS = 12
+MAX_TRIALS = 12
 RESULT = "RESULT"
 
 
@@ -47,7 +47,7 @@ def run_case(domain, seed, number, without=(), log=None):
 
 def _limit(log):
     if "asan" not in os.environ.get("LD_PRELOAD", ""):
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_BYTES, MAX_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.enable(log, all_threads=False)
     null = os.open(os.devnull, os.O_WRONLY)
@@ -80,7 +80,7 @@ def _child(plan, place, send, log):
         # If the child dies, the log is that of its last case.
         log.seek(0)
         log.truncate()
-        faulthandler.dump_traceback_later(MOST_SECONDS, exit=True, file=log)
+        faulthandler.dump_traceback_later(MAX_SECONDS, exit=True, file=log)
         case, finding = run_case(plan.domain, plan.seed, number)
         counts.update(case.counts, cases=1)
         if finding is not None:
@@ -178,7 +178,7 @@ def _death(status, text):
         name = signal.Signals(os.WTERMSIG(status)).name
         return FindingError("crash", f"killed by {name}", own, text[-6000:])
     if "Timeout" in text:
-        return FindingError("hang", f"more than {MOST_SECONDS} seconds", own, text[-6000:])
+        return FindingError("hang", f"more than {MAX_SECONDS} seconds", own, text[-6000:])
     return FindingError("crash", f"the child ended with {status}", own, text[-6000:])
 
 
@@ -299,7 +299,7 @@ class Trial:
 
             def work():
                 for number in range(first, (last or first) + 1, step or 1):
-                    faulthandler.dump_traceback_later(MOST_SECONDS, exit=True, file=file)
+                    faulthandler.dump_traceback_later(MAX_SECONDS, exit=True, file=file)
                     case, finding = run_case(domain, int(seed), number, without, _Printed(file))
                 found = None if finding is None else _described(finding)
                 file.write(RESULT + json.dumps([case.log, case.n_damages, found]))
@@ -321,7 +321,7 @@ class Trial:
 def show(name):
     """Run a case again and print its calls, with as few damages as lead to the same finding."""
     trial, without = Trial(name), set()
-    for damage in range(min(trial.n_damages or MOST_TRIALS, MOST_TRIALS) if trial.key else 0):
+    for damage in range(min(trial.n_damages or MAX_TRIALS, MAX_TRIALS) if trial.key else 0):
         if Trial(name, without | {damage}).key == trial.key:
             without.add(damage)
     trial = Trial(name, without)

@@ -52,7 +52,7 @@ def staged(case):
 
 def test_each_kind_is_found_and_repeated(monkeypatch):
     monkeypatch.setitem(runner.DOMAINS, "staged", staged)
-    monkeypatch.setattr(runner, "MOST_SECONDS", 1)
+    monkeypatch.setattr(runner, "MAX_SECONDS", 1)
     sys.stdout.flush()
     report = runner.run(["staged"], 0, cases=len(ACTS), workers=2)
     kinds = {name: finding.kind for name, finding, _ in report.first.values()}

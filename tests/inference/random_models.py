@@ -89,7 +89,7 @@ def only(engine):
         # Starting a process for each integer program would take most of the time.
         patches.enter_context(patch.object(highs, "solve", highs.solve_here))
         if engine != "any":
-            patches.enter_context(patch.object(elimination, "MOST_TERMS", 0))
+            patches.enter_context(patch.object(elimination, "MAX_TERMS", 0))
         if engine == "program":
             searcher = "sstruct.inference._methods.map_mrf.searcher"
             patches.enter_context(patch(searcher, return_value=None))

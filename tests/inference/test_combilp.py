@@ -128,12 +128,12 @@ def test_map_mrf_grows_the_part(monkeypatch):
     """Grow the part, since branch and bound may do no work on the whole model."""
     model, works = frustrated_ring(60), []
 
-    def limited(engine, mrf, record, most_work, *deadline):
+    def limited(engine, mrf, record, max_work, *deadline):
         works.append(mrf.n_nodes)
-        return search(engine, mrf, record, 0 if mrf is model else most_work, *deadline)
+        return search(engine, mrf, record, 0 if mrf is model else max_work, *deadline)
 
     monkeypatch.setattr("sstruct.inference._methods.map_mrf.search", limited)
-    monkeypatch.setattr("sstruct.inference._methods.elimination.MOST_TERMS", 0)
+    monkeypatch.setattr("sstruct.inference._methods.elimination.MAX_TERMS", 0)
     result = map_mrf(model)
     assert (result.status, result.energy, result.method) == ("PROVEN", 1.0, "exact")
     assert works[:2] == [model.n_nodes] * 2

@@ -66,7 +66,7 @@ def test_programs_are_small_and_nothing_gets_worse(most, density, seed, new_rng)
         return solve(small, *args)
 
     record = Record(model, labelings[0], 1e-9, None)
-    with mock.patch.multiple(combination, MOST_VARIABLES=most, integer_program=recorded):
+    with mock.patch.multiple(combination, MAX_VARIABLES=most, integer_program=recorded):
         combination.combine(model, labelings, record)
     assert max(sizes, default=0) <= most
     assert record.energy <= reference.energy(plain, labelings[0]) + 1e-9
@@ -81,7 +81,7 @@ def test_only_small_components_are_combined(monkeypatch):
     node_costs = [[0.0, 1.0]] * 6 + [[1.0, 0.0]] * 2
     model = MRF(node_costs, edges, bad)
     labelings = [np.zeros(8, dtype=np.int32), np.ones(8, dtype=np.int32)]
-    monkeypatch.setattr(combination, "MOST_VARIABLES", 8)
+    monkeypatch.setattr(combination, "MAX_VARIABLES", 8)
     record = Record(model, labelings[0], 1e-9, None)
     combination.combine(model, labelings, record)
     np.testing.assert_array_equal(record.labels, [0, 0, 0, 0, 0, 0, 1, 1])
@@ -102,7 +102,7 @@ def test_no_program_if_two_labelings_differ_too_much_or_time_is_up(rng, monkeypa
     monkeypatch.setattr(combination, "integer_program", fail)
     late = Record(model, labelings[0], 1e-9, 1e-9)
     combination.combine(model, labelings, late)
-    monkeypatch.setattr(combination, "MOST_VARIABLES", 1)
+    monkeypatch.setattr(combination, "MAX_VARIABLES", 1)
     record = Record(model, labelings[0], 1e-9, None)
     combination.combine(model, labelings, record)
     np.testing.assert_array_equal(record.labels, labelings[0])

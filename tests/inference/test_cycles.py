@@ -86,7 +86,7 @@ def test_violated_cycles_are_added(n_nodes, density, seed, new_rng):
     if model.n_edges == 0:
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cycles, "MOST_PATHS", -1)  # start without cycles
+        patch.setattr(cycles, "MAX_PATHS", -1)  # start without cycles
         polytope = CyclePolytope(model)
     record = Record(model, np.zeros(n_nodes, dtype=np.int32), 1e-6, None)
     points, energies = labelings(model)
@@ -108,7 +108,7 @@ def test_cycles_are_dropped_only_after_an_increase(monkeypatch):
     # Otherwise, two solutions with equal costs might be separated again and again.
     edges = np.array([[0, 1], [1, 2], [2, 3], [3, 0], [0, 2]])
     model = MRF(np.zeros((4, 2)), edges, np.zeros((2, 2)))
-    monkeypatch.setattr(cycles, "MOST_PATHS", -1)
+    monkeypatch.setattr(cycles, "MAX_PATHS", -1)
     polytope = CyclePolytope(model)
     record, rows = Record(model, np.zeros(4, dtype=np.int32), 1e-6, None), set()
     for z in ([0.9, 0.9, 0.6, 0.6, 0.7], [0.6, 0.6, 0.9, 0.9, 0.7]):  # one triangle each
@@ -123,7 +123,7 @@ def test_cycles_are_found_once(monkeypatch):
     # A chord divides the square into triangles.
     chord = MRF(np.zeros((4, 2)), [[0, 1], [1, 2], [2, 3], [3, 0], [0, 2]], np.eye(2))
     assert short_cycles(chord) == [(0, 1, 4), (2, 3, 4)]
-    for name in ("MOST_PATHS", "MOST_CYCLES"):
+    for name in ("MAX_PATHS", "MAX_CYCLES"):
         with monkeypatch.context() as patch:
             patch.setattr(cycles, name, 1)
             assert short_cycles(chord) == []

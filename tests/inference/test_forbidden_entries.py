@@ -55,7 +55,7 @@ def check_status(result):
     assert (result.status == "PROVEN") == is_closed
 
 
-@pytest.mark.parametrize("most_terms", [2**15, 0])
+@pytest.mark.parametrize("max_terms", [2**15, 0])
 @settings(max_examples=60)
 @given(
     n_nodes=st.integers(2, 14),
@@ -63,13 +63,11 @@ def check_status(result):
     forbidden=st.sampled_from([0.2, 0.5, 0.75, 0.9]),
     seed=st.integers(0, 10**6),
 )
-def test_auto_finds_a_labeling_if_there_is_one(
-    most_terms, n_nodes, share, forbidden, seed, new_rng
-):
+def test_auto_finds_a_labeling_if_there_is_one(max_terms, n_nodes, share, forbidden, seed, new_rng):
     rng = new_rng(seed)
     model, planted = planted_model(rng, n_nodes, int(share * n_nodes), forbidden)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(elimination, "MOST_TERMS", most_terms)
+        patch.setattr(elimination, "MAX_TERMS", max_terms)
         result = map_mrf(model, max_iter=50)
     assert result.energy == model.energy(result.labels) < np.inf
     check_status(result)
@@ -79,7 +77,7 @@ def test_auto_finds_a_labeling_if_there_is_one(
 
 @pytest.mark.parametrize("method", ["trws", "bp", "fwmap", "auto"])
 def test_every_iterative_method_finds_a_labeling(method, new_rng, monkeypatch):
-    monkeypatch.setattr(elimination, "MOST_TERMS", 0)
+    monkeypatch.setattr(elimination, "MAX_TERMS", 0)
     for seed in range(10):
         model, _ = planted_model(new_rng(seed), 40, 45, 0.8)
         result = map_mrf(model, method, max_iter=5)
@@ -106,9 +104,9 @@ def coloring(n_nodes, n_colors):
     return MRF(np.zeros((n_nodes, n_colors)), edges, table)
 
 
-@pytest.mark.parametrize("most_terms", [2**15, 0])
-def test_a_model_that_forbids_all_labelings_is_infeasible(most_terms, monkeypatch):
-    monkeypatch.setattr(elimination, "MOST_TERMS", most_terms)
+@pytest.mark.parametrize("max_terms", [2**15, 0])
+def test_a_model_that_forbids_all_labelings_is_infeasible(max_terms, monkeypatch):
+    monkeypatch.setattr(elimination, "MAX_TERMS", max_terms)
     assert map_mrf(coloring(5, 5)).status == "PROVEN"
     result = map_mrf(coloring(5, 4))
     assert (result.status, result.energy, result.lower_bound) == ("INFEASIBLE", np.inf, np.inf)
@@ -202,7 +200,7 @@ def test_a_search_that_is_stopped_proves_nothing(monkeypatch):
     late = first_record(model)
     late.deadline = 0.0
     assert find_feasible(model, late)
-    monkeypatch.setattr(elimination, "MOST_TERMS", 0)
+    monkeypatch.setattr(elimination, "MAX_TERMS", 0)
     result = map_mrf(model, max_time=1e-9)
     assert (result.status, result.energy) == ("TIME_LIMIT", np.inf)
 
@@ -228,12 +226,12 @@ def test_a_long_grid_is_eliminated_along_its_band(rng, monkeypatch):
     least = map_mrf(model)
     assert least.status == "PROVEN"
     monkeypatch.setattr(elimination, "LARGEST_AT_LAST", 2**10)
-    monkeypatch.setattr(elimination, "MOST_CHOICES", 160 * 2**6)
+    monkeypatch.setattr(elimination, "MAX_CHOICES", 160 * 2**6)
     small = Elimination(model)
     order, record = small.plan_along_band(), first_record(model)
     assert minimize_in_order(small, order, record) == Status.CONVERGED
     assert record.energy == pytest.approx(least.energy)
-    for name, most in (("LARGEST_AT_LAST", 2**8), ("ALL_AT_LAST", 2**13), ("MOST_CHOICES", 2**9)):
+    for name, most in (("LARGEST_AT_LAST", 2**8), ("ALL_AT_LAST", 2**13), ("MAX_CHOICES", 2**9)):
         with monkeypatch.context() as patch:
             patch.setattr(elimination, name, most)
             assert small.plan_along_band() is None
@@ -290,7 +288,7 @@ def test_models_too_large_to_eliminate_are_left_to_other_methods(rng, monkeypatc
     edges = np.column_stack(np.triu_indices(12, 1))
     model = MRF(rng.normal(size=(12, 4)), edges, rng.normal(size=(len(edges), 4, 4)))
     assert Elimination(model).plan() is None
-    monkeypatch.setattr(elimination, "MOST_VISITS", 10)
+    monkeypatch.setattr(elimination, "MAX_VISITS", 10)
     assert Elimination(coloring(5, 2)).plan() is None
 
 
@@ -304,7 +302,7 @@ def test_tables_have_at_most_32_axes(n_nodes, is_small):
 
 def test_a_gap_that_is_left_is_not_called_converged(new_rng):
     for seed in range(10):
-        plain = reference.random_model(new_rng(seed), 8, 1.0, "real", most_labels=3)
+        plain = reference.random_model(new_rng(seed), 8, 1.0, "real", max_labels=3)
         model = MRF(*plain.arguments())
         for method in ("auto", "trws", "fwmap", "bp", "icm", "exact"):
             check_status(map_mrf(model, method))
@@ -312,7 +310,7 @@ def test_a_gap_that_is_left_is_not_called_converged(new_rng):
 
 
 def test_only_max_time_ends_as_time_limit(rng, monkeypatch):
-    monkeypatch.setattr(elimination, "MOST_TERMS", 0)
+    monkeypatch.setattr(elimination, "MAX_TERMS", 0)
     monkeypatch.setattr(module, "searcher", lambda _: None)
     monkeypatch.setattr(module, "integer_program", lambda *_, **__: Status.TIME_LIMIT)
     model = MRF(*frustrated_model(rng).arguments())

@@ -35,7 +35,7 @@ def test_bounds_converge_to_the_linear_program(step, new_rng):
     n_open = 0
     for seed in range(30):
         plain = (
-            reference.random_model(new_rng(seed), 7, 0.9, KINDS[seed % 3], most_labels=3)
+            reference.random_model(new_rng(seed), 7, 0.9, KINDS[seed % 3], max_labels=3)
             if seed < 20
             else frustrated_model(new_rng(seed))
         )
@@ -52,7 +52,7 @@ def test_bounds_converge_to_the_linear_program(step, new_rng):
 
 def test_bounds_with_factors_converge_to_the_program_with_their_marginals(new_rng):
     for seed in range(10):
-        plain = reference.random_model(new_rng(seed), 5, 0.5, most_labels=3, n_factors=2)
+        plain = reference.random_model(new_rng(seed), 5, 0.5, max_labels=3, n_factors=2)
         model = MRF(*plain.arguments())
         value = least_marginals(pairwise_model(model)[0])
         bound = map_mrf(model, "fwmap").lower_bound
@@ -62,7 +62,7 @@ def test_bounds_with_factors_converge_to_the_program_with_their_marginals(new_rn
 @settings(max_examples=40)
 @given(n_nodes=st.integers(1, 8), kind=st.sampled_from(KINDS), seed=st.integers(0, 10**6))
 def test_trees_are_exact(n_nodes, kind, seed, new_rng):
-    plain = reference.random_tree(new_rng(seed), n_nodes, kind, most_labels=3)
+    plain = reference.random_tree(new_rng(seed), n_nodes, kind, max_labels=3)
     least = reference.minimum(plain)
     result = map_mrf(MRF(*plain.arguments()), "fwmap")
     check(result, plain, least)
@@ -75,7 +75,7 @@ def test_trees_are_exact(n_nodes, kind, seed, new_rng):
 
 def make(rng, step="corrective", n_nodes=6):
     """Return an engine for a random model, and the model's terms by definition."""
-    plain = reference.random_model(rng, n_nodes, 0.8, most_labels=3)
+    plain = reference.random_model(rng, n_nodes, 0.8, max_labels=3)
     model = MRF(*plain.arguments())
     problem = MapProblem(model, tree_cover(n_nodes, model.edges), step == "published")
     engine = Proximal(problem, Options(step="fw" if step == "published" else step, seed=1))
@@ -178,7 +178,7 @@ def test_rounding_of_trees_is_exact(forward, new_rng):
 def test_rounding_at_the_optimum_of_tight_models(new_rng):
     n_tight = 0
     for seed in range(30):
-        plain = reference.random_model(new_rng(seed), 6, 0.5, most_labels=3)
+        plain = reference.random_model(new_rng(seed), 6, 0.5, max_labels=3)
         value, least = reference.local_polytope(plain), reference.minimum(plain)
         if least - value < 1e-9:
             n_tight += 1
@@ -211,8 +211,8 @@ def test_weights_of_the_proximal_term(rng):
 
 
 def test_auto_continues_after_messages_have_stalled(new_rng, monkeypatch):
-    monkeypatch.setattr("sstruct.inference._methods.elimination.MOST_TERMS", 0)
-    monkeypatch.setattr("sstruct.inference._methods.map_mrf.MOST_VARIABLES", 0)
+    monkeypatch.setattr("sstruct.inference._methods.elimination.MAX_TERMS", 0)
+    monkeypatch.setattr("sstruct.inference._methods.map_mrf.MAX_VARIABLES", 0)
     monkeypatch.setattr("sstruct.inference._methods.map_mrf.searcher", lambda _: None)
     monkeypatch.setattr("sstruct.inference._methods.map_mrf.merge_triangles", lambda _: None)
     n_better = 0

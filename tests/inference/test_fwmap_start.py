@@ -70,7 +70,7 @@ def test_multipliers_of_models_that_forbid_are_finite(new_rng):
 
 def test_bounds_from_zero_and_from_messages_are_equal_in_the_end(new_rng):
     for seed in range(10):
-        plain = reference.random_model(new_rng(seed), 7, 0.9, "real", most_labels=3)
+        plain = reference.random_model(new_rng(seed), 7, 0.9, "real", max_labels=3)
         model = MRF(*plain.arguments())
         first, second = (
             map_mrf(model, "fwmap", max_iter=3000, start=start).lower_bound
@@ -153,7 +153,7 @@ def test_an_integer_program_keeps_its_time(rng):
 @pytest.mark.parametrize("method", ["trws", "bp", "fwmap"])
 def test_no_change_of_two_neighbors_lowers_the_energy(method, new_rng):
     for seed in range(20):
-        plain = reference.random_model(new_rng(seed), 7, 0.9, "real", most_labels=3)
+        plain = reference.random_model(new_rng(seed), 7, 0.9, "real", max_labels=3)
         labels = map_mrf(MRF(*plain.arguments()), method, max_iter=1, tol=0).labels
         energy = reference.energy(plain, labels)
         for u, v in plain.edges:

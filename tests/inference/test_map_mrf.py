@@ -97,7 +97,7 @@ def test_exact_equals_enumeration(n_nodes, density, kind, n_factors, seed, has_s
     plain = reference.random_model(new_rng(seed), n_nodes, density, kind, n_factors=n_factors)
     least = reference.minimum(plain)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(elimination, "MOST_TERMS", 0)
+        patch.setattr(elimination, "MAX_TERMS", 0)
         if not has_search:
             patch.setattr(SEARCHER, without_search)
         result = map_mrf(MRF(*plain.arguments()), "exact")
@@ -111,7 +111,7 @@ def test_exact_equals_enumeration(n_nodes, density, kind, n_factors, seed, has_s
 
 @pytest.mark.parametrize("has_search", [False, True])
 def test_exact_minima_of_tiny_costs(has_search, new_rng, monkeypatch):
-    monkeypatch.setattr(elimination, "MOST_TERMS", 0)
+    monkeypatch.setattr(elimination, "MAX_TERMS", 0)
     if not has_search:
         monkeypatch.setattr(SEARCHER, without_search)
     for seed in range(20):
@@ -167,7 +167,7 @@ def test_messages_of_tables_equal_their_definition(sizes, rng):
 @pytest.mark.parametrize("form", ["potts", "linear", "quadratic"])
 def test_one_table_of_a_form(form, new_rng):
     for seed in range(40):
-        plain = reference.random_model(new_rng(seed), 5, 0.7, most_labels=4, form=form)
+        plain = reference.random_model(new_rng(seed), 5, 0.7, max_labels=4, form=form)
         least = reference.minimum(plain)
         for method in ("trws", "bp"):
             check(map_mrf(MRF(*plain.arguments()), method, max_iter=50), plain, least)
@@ -177,7 +177,7 @@ def test_bounds_stay_below_the_linear_program(new_rng):
     reached = 0
     for seed in range(60):
         kind = KINDS[seed % 3]
-        plain = reference.random_model(new_rng(seed), 7, 0.6, kind, most_labels=3)
+        plain = reference.random_model(new_rng(seed), 7, 0.6, kind, max_labels=3)
         value = reference.local_polytope(plain)
         model = MRF(*plain.arguments())
         result = map_mrf(model, "trws", tol=1e-9)
@@ -203,7 +203,7 @@ def least_marginals(pairs):
 
 def test_bounds_with_factors_stay_below_the_program_with_their_marginals(new_rng):
     for seed in range(20):
-        plain = reference.random_model(new_rng(seed), 5, 0.5, most_labels=3, n_factors=2)
+        plain = reference.random_model(new_rng(seed), 5, 0.5, max_labels=3, n_factors=2)
         model = MRF(*plain.arguments())
         pairs, order = pairwise_model(model)
         assert sorted(order.tolist()) == list(range(pairs.n_nodes))
@@ -215,7 +215,7 @@ def test_bounds_with_factors_stay_below_the_program_with_their_marginals(new_rng
 @settings(max_examples=50)
 @given(n_nodes=st.integers(1, 8), kind=st.sampled_from(KINDS), seed=st.integers(0, 10**6))
 def test_trees_are_exact(n_nodes, kind, seed, new_rng):
-    plain = reference.random_tree(new_rng(seed), n_nodes, kind, most_labels=3)
+    plain = reference.random_tree(new_rng(seed), n_nodes, kind, max_labels=3)
     least = reference.minimum(plain)
     model = MRF(*plain.arguments())
     for method in ("auto", "exact", "bp"):
@@ -277,7 +277,7 @@ def test_cuts_and_moves(new_rng):
     for seed in range(30):
         rng = new_rng(seed)
         n_labels = 2 + seed % 3
-        plain = reference.random_model(rng, 6, 0.7, most_labels=n_labels, form="linear")
+        plain = reference.random_model(rng, 6, 0.7, max_labels=n_labels, form="linear")
         model = MRF(*plain.arguments())
         least = reference.minimum(plain)
         result = map_mrf(model, "alpha-expansion", random_state=0)
@@ -297,7 +297,7 @@ def test_cuts_and_moves(new_rng):
 
 @pytest.mark.parametrize("n_labels", [2, 3])
 def test_moves_take_potts_tables_of_their_own(n_labels, new_rng):
-    plain = reference.random_model(new_rng(0), 6, 1.0, most_labels=n_labels, form="potts")
+    plain = reference.random_model(new_rng(0), 6, 1.0, max_labels=n_labels, form="potts")
     plain.tables = [(1.5 + e) * table + 0.5 for e, table in enumerate(plain.tables)]
     model, least = MRF(*plain.arguments()), reference.minimum(plain)
     assert len(model.table_form) == len(plain.edges)
@@ -361,7 +361,7 @@ def test_invalid_parameters(arguments, message):
 
 
 def test_too_large_factors(monkeypatch):
-    monkeypatch.setattr("sstruct.inference._model.auxiliary.MOST_ENTRIES", 100)
+    monkeypatch.setattr("sstruct.inference._model.auxiliary.MAX_ENTRIES", 100)
     table = np.random.default_rng(0).random((3, 3, 3))
     model = MRF(np.zeros((4, 3)), [], [], factors=[([0, 1, 2], table), ([1, 2, 3], table)])
     with pytest.raises(ValueError, match=r"factors\[0\] has 27 allowed tuples"):
@@ -398,7 +398,7 @@ def test_the_clock_and_ctrl_c_leave_a_valid_result(method, size, n_labels, rng):
 @pytest.mark.parametrize("method", ["fwmap", "alpha-expansion"])
 @pytest.mark.parametrize("new", [int, np.random.default_rng, np.random.RandomState])
 def test_random_states(method, new, new_rng):
-    plain = reference.random_model(new_rng(3), 6, 1.0, most_labels=3, form="potts")
+    plain = reference.random_model(new_rng(3), 6, 1.0, max_labels=3, form="potts")
     model, generators = MRF(*plain.arguments()), [new(1), new(1)]
     first, second = (
         map_mrf(model, method, max_iter=5, random_state=generator, start="zero")
@@ -509,11 +509,11 @@ def test_ctrl_c_ends_exact_methods(has_search, rng, monkeypatch):
 
 
 def test_highs_finds_the_same_in_another_process(rng, monkeypatch):
-    monkeypatch.setattr(elimination, "MOST_TERMS", 0)
+    monkeypatch.setattr(elimination, "MAX_TERMS", 0)
     monkeypatch.setattr(SEARCHER, without_search)
     model = complete_graph(9, 3, rng)
     here = map_mrf(model, "exact", random_state=0)
-    monkeypatch.setattr(highs, "MOST_VARIABLES_HERE", 0)
+    monkeypatch.setattr(highs, "MAX_VARIABLES_IN_PROCESS", 0)
     apart = map_mrf(model, "exact", random_state=0)
     assert (apart.status, apart.energy, apart.lower_bound) == (
         here.status, here.energy, here.lower_bound
@@ -523,9 +523,9 @@ def test_highs_finds_the_same_in_another_process(rng, monkeypatch):
     monkeypatch.setattr(separate_process.spawn, "get_executable", lambda: "/nowhere/python")
     assert map_mrf(model, "exact").energy == here.energy
     monkeypatch.undo()
-    monkeypatch.setattr(elimination, "MOST_TERMS", 0)
+    monkeypatch.setattr(elimination, "MAX_TERMS", 0)
     monkeypatch.setattr(SEARCHER, without_search)
-    monkeypatch.setattr(highs, "MOST_VARIABLES_HERE", 0)
+    monkeypatch.setattr(highs, "MAX_VARIABLES_IN_PROCESS", 0)
     monkeypatch.setattr(highs, "PROGRAM", "raise SystemExit(3)")
     with pytest.raises(OSError, match="HiGHS process ended with code 3"):
         map_mrf(model, "exact")

@@ -40,7 +40,7 @@ def test_energies_equal_the_definition(n_nodes, density, kind, n_factors, seed, 
 def test_ways_to_give_one_table_are_the_same_model(form, rng):
     node, table, steepness = None, np.zeros((5, 5)), ["potts", "linear", "quadratic"].index(form)
     while table[0, 2] <= steepness * table[0, 1]:  # truncated to another form
-        plain = reference.random_model(rng, 7, 0.6, most_labels=5, form=form)
+        plain = reference.random_model(rng, 7, 0.6, max_labels=5, form=form)
         node, table = np.array(plain.node), plain.tables[0]
     n_edges = len(plain.edges)
     ways = [

@@ -56,7 +56,7 @@ def test_the_time_limit_and_ctrl_c_leave_a_valid_result(rng):
 def test_large_models_and_failures_are_reported(rng, monkeypatch):
     model = spin_glass(3, rng)
     with monkeypatch.context() as patch:
-        patch.setattr(toulbar2, "MOST_ENTRIES", 10)
+        patch.setattr(toulbar2, "MAX_ENTRIES", 10)
         with pytest.raises(ValueError, match="at most 10 table entries, but the model has 90"):
             map_mrf(model, "toulbar2")
     with monkeypatch.context() as patch:

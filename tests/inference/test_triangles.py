@@ -57,7 +57,7 @@ def test_models_without_triangles_are_not_merged(monkeypatch):
     assert merge_triangles(chord).n_factors == 1
     factor = [((0, 1, 3), np.zeros((2, 2, 2)))]
     assert merge_triangles(MRF(np.zeros((4, 2)), [[0, 1]], np.eye(2), factors=factor)) is None
-    for name in ("MOST_VISITS", "MOST_ENTRIES"):
+    for name in ("MAX_VISITS", "MAX_ENTRIES"):
         with monkeypatch.context() as patch:
             patch.setattr(triangles, name, 1)
             assert merge_triangles(chord) is None

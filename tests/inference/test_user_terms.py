@@ -39,7 +39,7 @@ class Table:
 )
 def test_enumeration(n_nodes, density, n_terms, n_factors, forbidding, seed, new_rng):
     rng = new_rng(seed)
-    plain = reference.random_model(rng, n_nodes, density, most_labels=3, n_factors=n_factors)
+    plain = reference.random_model(rng, n_nodes, density, max_labels=3, n_factors=n_factors)
     terms = []
     for _ in range(n_terms):
         nodes = rng.permutation(n_nodes)[: rng.integers(1, n_nodes + 1)]

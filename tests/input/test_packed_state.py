@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sstruct import ChainSSVM
 from sstruct._input import packed_state
-from sstruct._input.packed_state import KEY, LEAST_WEIGHTS, SPARSE, pack_state, unpack_state
+from sstruct._input.packed_state import KEY, MIN_WEIGHTS, SPARSE, pack_state, unpack_state
 from sstruct.preprocessing import SequenceVectorizer
 
 # With zero characters, and with lone surrogates, which UTF-8 cannot encode.
@@ -113,7 +113,7 @@ def test_a_pipeline_keeps_its_names_once(model):
 
 @given(
     st.floats(0, 1),
-    st.integers(LEAST_WEIGHTS - 1, 2 * LEAST_WEIGHTS),
+    st.integers(MIN_WEIGHTS - 1, 2 * MIN_WEIGHTS),
     st.integers(0, 2**31),
     st.sampled_from([1.0, -0.0, 5e-324]),
 )

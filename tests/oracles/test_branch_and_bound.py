@@ -12,7 +12,7 @@ from sstruct.inference import MRF
 from tests.reference import mrf as reference
 
 
-@pytest.mark.parametrize("most_work", [np.inf, 100])
+@pytest.mark.parametrize("max_work", [np.inf, 100])
 @settings(max_examples=200)
 @given(
     n_nodes=st.integers(1, 7),
@@ -21,7 +21,7 @@ from tests.reference import mrf as reference
     excess=st.sampled_from([np.inf, 1.0, 0.0, -0.5]),
     seed=st.integers(0, 10**6),
 )
-def test_searches_equal_enumeration(n_nodes, density, kind, excess, seed, most_work, new_rng):
+def test_searches_equal_enumeration(n_nodes, density, kind, excess, seed, max_work, new_rng):
     plain = reference.random_model(new_rng(seed), n_nodes, density, kind)
     energies = {
         y: reference.energy(plain, y) for y in product(*(range(len(c)) for c in plain.node))
@@ -29,12 +29,12 @@ def test_searches_equal_enumeration(n_nodes, density, kind, excess, seed, most_w
     least = min(energies.values())
     upper = least + excess
     search = BranchAndBound(MRF(*plain.arguments()))
-    labels = search.run(upper, 1e-9, np.inf, most_work)
+    labels = search.run(upper, 1e-9, np.inf, max_work)
     assert search.lower <= least + 1e-8
     if labels is not None:
         assert search.value == pytest.approx(energies[tuple(labels.tolist())], abs=1e-9)
         assert search.lower <= search.value < upper
-    if most_work == np.inf:
+    if max_work == np.inf:
         if excess != 0:  # otherwise, the result depends on rounding
             assert (labels is not None) == (excess > 0 and least < np.inf)
         assert search.value == pytest.approx(least, abs=2e-9) or labels is None
@@ -50,8 +50,8 @@ def test_a_search_continues_from_the_bounds_of_a_shorter_one(seed, new_rng):
     plain = reference.random_model(new_rng(seed), 6, 1.0, "real")
     search = BranchAndBound(MRF(*plain.arguments()))
     upper = 100.0
-    for most_work in (10, 100, np.inf):
-        search.run(upper, 1e-9, np.inf, most_work)
+    for max_work in (10, 100, np.inf):
+        search.run(upper, 1e-9, np.inf, max_work)
         upper = min(upper, search.value)
     assert upper == pytest.approx(reference.minimum(plain), abs=1e-8)
     assert search.lower == pytest.approx(upper, abs=1e-8)

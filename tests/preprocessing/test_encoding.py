@@ -112,7 +112,7 @@ def test_other_items_are_left_to_python(item):
 
 
 def test_the_number_of_known_codes_is_limited(monkeypatch):
-    monkeypatch.setattr("sstruct.preprocessing._sequence_vectorizer.MOST_SEEN", 3)
+    monkeypatch.setattr("sstruct.preprocessing._sequence_vectorizer.MAX_CACHED", 3)
     vectorizer = SequenceVectorizer().fit([[{"a": str(i), "b": str(i)} for i in range(5)]])
     for i in range(5):
         row = vectorizer.transform([[{"a": str(i), "b": str(i)}]]).flat

@@ -241,7 +241,7 @@ def test_long_rankings_agree_with_the_decoder(rng, splits):
 def test_samples_follow_the_distribution():
     rng, n_draws = np.random.default_rng(1), 20_000
     for _ in range(6):
-        made = Segmentations.random(rng, most_nodes=5, scale=1.0)
+        made = Segmentations.random(rng, max_nodes=5, scale=1.0)
         seeds = rng.integers(0, 2**63, 3).astype(np.uint64)
         _, codes = sum_blocks(
             SegmentSums(made.problem), made.w, SCALE, n_draws=n_draws, seeds=seeds

@@ -223,15 +223,15 @@ def with_real_costs(rng, made):
 
 @settings(max_examples=200)
 @given(st.floats(0.5, 100), st.floats(0.01, 100), st.floats(0.3, 0.7), st.floats(1e-9, 1e-2), KEYS)
-def test_labels_that_hide_another(new_rng, most_h, most_g, share, short, key):
+def test_labels_that_hide_another(new_rng, max_h, max_g, share, short, key):
     # As in Theorem 1 of [C15], the best labeling is slightly below the line between two others.
-    h = np.array([1.0, most_h, 1e-6 * most_h, (1 - short) * (1 - share) * most_h])
-    g = np.array([0.0, 1e-6 * most_g, most_g, (1 - short) * share * most_g])
+    h = np.array([1.0, max_h, 1e-6 * max_h, (1 - short) * (1 - share) * max_h])
+    g = np.array([0.0, 1e-6 * max_g, max_g, (1 - short) * share * max_g])
     others = 1 + new_rng(key).permutation(3)
     h[1:], g[1:] = h[others], g[others]
     problem = EnumeratedProblem((1 - h)[:, np.newaxis], g, [0, 4])
     best = 1 + np.flatnonzero(others == 3)[0]
-    visible = h[0] > most_h  # the truth, of loss 0, may be a corner too
+    visible = h[0] > max_h  # the truth, of loss 0, may be a corner too
     for search in SEARCHES:
         code, value, bound, exact, _ = access.search(SlackProblem(problem, search), 0, np.ones(1))
         assert bound >= h[best] * g[best] * (1 - 1e-12)

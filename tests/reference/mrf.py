@@ -63,18 +63,18 @@ def random_form(rng, n_labels, form):
     return np.minimum(slope * steps, slope * rng.integers(1, 2 + n_labels))
 
 
-def random_model(rng, n_nodes, density, kind="real", most_labels=4, form=None, n_factors=0):
+def random_model(rng, n_nodes, density, kind="real", max_labels=4, form=None, n_factors=0):
     """Draw a graph with a table per edge or, if `form` is given, one table for all edges."""
     pairs = np.array([(u, v) for u in range(n_nodes) for v in range(u)], dtype=np.int32)
     pairs = rng.permutation(pairs.reshape(-1, 2)[rng.random(len(pairs)) < density])
     flipped = rng.random(len(pairs)) < 0.5
     pairs[flipped] = pairs[flipped][:, ::-1]
-    sizes = rng.integers(1, most_labels + 1, n_nodes)
+    sizes = rng.integers(1, max_labels + 1, n_nodes)
     if form is not None:
-        sizes[:] = most_labels
+        sizes[:] = max_labels
     node = [random_costs(rng, int(size), kind) for size in sizes]
     if form is not None:
-        tables = [random_form(rng, most_labels, form)] * len(pairs)
+        tables = [random_form(rng, max_labels, form)] * len(pairs)
         weights = 0.1 + rng.random(len(pairs))
     else:
         tables = [random_costs(rng, tuple(sizes[pair].tolist()), kind) for pair in pairs]
@@ -88,12 +88,12 @@ def random_model(rng, n_nodes, density, kind="real", most_labels=4, form=None, n
     return Model(node, pairs, tables, weights, factors)
 
 
-def random_tree(rng, n_nodes, kind="real", most_labels=4):
+def random_tree(rng, n_nodes, kind="real", max_labels=4):
     """Draw a tree with nodes in random order, without factors."""
     place = rng.permutation(n_nodes)
     edges = [(place[v], place[rng.integers(v)]) for v in range(1, n_nodes)]
     edges = np.array(edges, dtype=np.int32).reshape(-1, 2)
-    sizes = rng.integers(1, most_labels + 1, n_nodes)
+    sizes = rng.integers(1, max_labels + 1, n_nodes)
     return Model(
         [random_costs(rng, int(size), kind) for size in sizes],
         edges,

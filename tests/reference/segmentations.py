@@ -28,9 +28,9 @@ class Segmentations:
     scores: list
 
     @classmethod
-    def random(cls, rng, most_nodes=6, n=3, scale=2.0, splits=None):
+    def random(cls, rng, max_nodes=6, n=3, scale=2.0, splits=None):
         K = rng.integers(1, 4)
-        lengths = rng.integers(1, most_nodes + 1, n)
+        lengths = rng.integers(1, max_nodes + 1, n)
         edge_mask = boundary_mask = bins = None
         if rng.random() < 0.5:
             edge_mask = rng.random((K, K)) < 0.7

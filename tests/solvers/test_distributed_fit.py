@@ -110,7 +110,7 @@ def test_the_dual_never_falls_and_is_that_of_the_parts_dual_weights(rng, box):
 
 
 def test_one_part_is_a_fit_without_parts(rng, monkeypatch):
-    monkeypatch.setattr(FrankWolfeFit, "most_lag", 0)  # as in partitions
+    monkeypatch.setattr(FrankWolfeFit, "max_lag", 0)  # as in partitions
     data = Partitioned(rng, 1, n=12)
     problem, q = data.problems[0]
     options = Options(tol=1e-2, max_iter=8, certificate_every=1)

@@ -204,7 +204,7 @@ def test_exhaustive_search_gives_the_same_iterates(sequences):
 
 def test_with_many_labels_the_exact_primal_waits_for_the_relaxed_one(sequences, monkeypatch):
     eager = solver_of(sequences).solve()
-    monkeypatch.setattr(gdmm, "MOST_EXACT_LABELS", 3)
+    monkeypatch.setattr(gdmm, "MAX_EXACT_LABELS", 3)
     late = solver_of(sequences).solve()
     assert late.status == eager.status == "CONVERGED"
     history = late.history
@@ -229,7 +229,7 @@ def test_with_few_transitions_every_check_has_the_exact_primal():
     problem, weight = kept.problem, kept.block_weight
     options = Options(tol=0.0, max_iter=4, certificate_every=2)
     solution = gdmm.GDMMFit(Setup(problem, 1.0, weight, options)).solve()
-    assert problem.n_labels > gdmm.MOST_EXACT_LABELS
+    assert problem.n_labels > gdmm.MAX_EXACT_LABELS
     history = solution.history
     np.testing.assert_array_equal(np.isfinite(history["primal"]), [False, True, False, True])
     checks = np.isfinite(history["primal"])

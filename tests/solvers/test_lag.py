@@ -269,7 +269,7 @@ def test_lag_depends_on_the_joint_gain_of_visits():
 )
 def test_small_fits_go_in_order(monkeypatch, n_blocks, work, in_order, expected):
     monkeypatch.setattr(visit_order, "FEWEST_BLOCKS", 100)
-    monkeypatch.setattr(visit_order, "LEAST_WORK", 3e5)
+    monkeypatch.setattr(visit_order, "MIN_WORK", 3e5)
     problem = SimpleNamespace(n_blocks=n_blocks, oracle_work=work, in_order=in_order)
     assert visit_order.allows_concurrent_visits(problem) == expected
 
@@ -289,7 +289,7 @@ def alike(n):
 @pytest.mark.parametrize("lam", [1e-4, 0.01])
 def test_dual_never_decreases_for_similar_samples(monkeypatch, n, solver, lam):
     # Visits are concurrent until the dual has decreased.
-    for name in ("MOST_ALONE", "MOST_LOSS", "LITTLE_LOSS"):
+    for name in ("MAX_LOSS_AT_ONE", "MAX_LOSS", "LITTLE_LOSS"):
         monkeypatch.setattr(visit_order, name, 9.0)
     seen = []
     learn = Lag._learn

@@ -70,7 +70,7 @@ def run(problem, small, options, bounds=None):
     ],
 )
 def test_steps_equal_those_of_chains(monkeypatch, step, sampling, multi_plane, batch, cache):
-    monkeypatch.setattr(FrankWolfeFit, "most_lag", 0)  # as of users' oracles
+    monkeypatch.setattr(FrankWolfeFit, "max_lag", 0)  # as of users' oracles
     options = Options(
         multi_plane=multi_plane, step=step, sampling=sampling, cache=cache, tol=1e-6, max_iter=5
     )

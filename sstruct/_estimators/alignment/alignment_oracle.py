@@ -30,7 +30,7 @@ def alignment_layout(n_features, n_symbol_pairs, bias, symmetric):
 
 
 # Tables of pairs of symbols take up to 1 GiB, and indices fit in int32.
-MOST_SYMBOLS = 2**14
+MAX_SYMBOLS = 2**14
 
 
 @lru_cache(maxsize=2)
@@ -41,9 +41,9 @@ def symbol_pairs(n_symbols, symmetric):
     symbols; their index is the number of weights.
     """
     S = n_symbols
-    if S > MOST_SYMBOLS:
+    if S > MAX_SYMBOLS:
         raise ValueError(
-            f"the sequences have {S} distinct symbols, expected at most {MOST_SYMBOLS}, since each "
+            f"the sequences have {S} distinct symbols, expected at most {MAX_SYMBOLS}, since each "
             "pair has a weight; replace rare symbols by a common one, or pass features of pairs"
         )
     index = np.arange(S * S, dtype=np.int32).reshape(S, S)

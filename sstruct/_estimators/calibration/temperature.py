@@ -10,7 +10,7 @@ from scipy.optimize import brentq, minimize_scalar
 LARGEST = 60  # limit on |t|
 PERFECT = 0.01  # total loss below which every sample is predicted without an error
 TOLERANCE = 1e-6  # error of t, which is the relative error of the temperature
-LEAST_GAIN = 1e-9  # smallest relative decrease of the loss by informative scores
+MIN_GAIN = 1e-9  # smallest relative decrease of the loss by informative scores
 
 
 def fit_temperature(loss):
@@ -40,7 +40,7 @@ def fit_temperature(loss):
         if not value < lowest:
             break
         middle, lowest = middle + step, value
-    if uniform < math.log(2) * (1 - LEAST_GAIN):  # nearly all samples have one labeling
+    if uniform < math.log(2) * (1 - MIN_GAIN):  # nearly all samples have one labeling
         return 1.0, None
     if lowest <= PERFECT:
         # A single sample with two labelings has a probability of 1/2 only at the limit.
@@ -51,7 +51,7 @@ def fit_temperature(loss):
             "as the temperature decreases; at temperature_, the held-out labels have a joint "
             "probability of 1/2. Use more samples for a better estimate"
         )
-    if lowest >= uniform * (1 - LEAST_GAIN):
+    if lowest >= uniform * (1 - MIN_GAIN):
         return math.exp(LARGEST), (
             "the scores of the model do not predict the held-out labels, so that all labelings "
             "have equal probabilities; use other features, or more samples"

@@ -13,11 +13,11 @@ SCORING = ("f1_micro", "f1_macro", "f1_samples")
 # Number of average positive rows that are added to the rows of a label. Below 1, thresholds of
 # labels with a few positive rows are too low; above 100, they are all close to the shared one.
 STRENGTHS = (100, 10, 1)
-MOST_PARTS = 10
-MOST_SWEEPS = 20
+MAX_PARTS = 10
+MAX_SWEEPS = 20
 # Thresholds are tuned if the gain is more than this number of standard errors. On random parts of
 # seven data sets, 8 of 250 tunings decreased the score on other rows with 1, and 1 of 221 with 2.
-LEAST_ERRORS = 2
+MIN_STANDARD_ERRORS = 2
 # Groups of rows for the standard error.
 ROW_GROUPS = 20
 
@@ -182,12 +182,12 @@ def sample_thresholds(shared, scores, sets, weights):
     """Increase the sample F1 score by changing the threshold of one label at a time.
 
     In the end, each threshold is the best one given the others, unless this requires more than
-    ``MOST_SWEEPS`` sweeps.
+    ``MAX_SWEEPS`` sweeps.
     """
     thresholds = np.full(scores.shape[1], shared)
     predicted = scores > shared
     both, size = (predicted & sets).sum(axis=1), predicted.sum(axis=1) + sets.sum(axis=1)
-    for _ in range(MOST_SWEEPS):
+    for _ in range(MAX_SWEEPS):
         changed = False
         for k in range(scores.shape[1]):
             on, now = sets[:, k], predicted[:, k]
@@ -262,7 +262,7 @@ def choose_thresholds(scoring, scores, sets, weights, parts, consistent):
     # The estimate from a few parts is inaccurate, but includes the error of the thresholds.
     rows = np.arange(len(sets)) % min(ROW_GROUPS, len(sets))
     error = max(standard_error(rows), standard_error(part_of_row))
-    if found[best] - found[0] <= LEAST_ERRORS * error:
+    if found[best] - found[0] <= MIN_STANDARD_ERRORS * error:
         best = 0
     return rules[best], found[best], found[0]
 

@@ -20,7 +20,7 @@ from sstruct._input.transition_groups import check_transitions
 from sstruct._input.transition_masks import check_known
 from sstruct._problems.chain._chain_problem import chain_top_k, max_marginals
 from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
-from sstruct._problems.chain._sparse import LEAST_LABELS, decode_sparse, sparse_transitions
+from sstruct._problems.chain._sparse import MIN_LABELS, decode_sparse, sparse_transitions
 from sstruct._problems.chain.chain_arguments import (
     ChainModel,
     ChainRanges,
@@ -33,9 +33,9 @@ from sstruct._problems.core._rows import scored_rows
 
 # "auto" uses GDMM for at least these numbers of labels, for dense and for sparse features
 # (benchmarks/notes/chains.md).
-LEAST_GDMM_LABELS = {"dense": 1500, "sparse": 600}
+MIN_GDMM_LABELS = {"dense": 1500, "sparse": 600}
 # Minimum number of labels for which the warning of a fit stopped by a limit recommends GDMM.
-LEAST_ADVISED_LABELS = 200
+MIN_ADVISED_LABELS = 200
 # window_size="auto" splits chains of more nodes than the first number into windows of at most the
 # second (benchmarks/notes/chains.md).
 LONGEST_WHOLE = 1000
@@ -94,7 +94,7 @@ class ChainStructure(Windowed, NodeStructure):
                 )
         problem = data.problem(self)
         many = has_many_labels(problem.n_labels, data.rows)
-        advised = problem.n_labels >= LEAST_ADVISED_LABELS
+        advised = problem.n_labels >= MIN_ADVISED_LABELS
         supported = (many or advised) and self._supports_gdmm(problem)
         return Training(
             problem,
@@ -316,7 +316,7 @@ class ChainStructure(Windowed, NodeStructure):
 
     def as_sparse(self, layout, attributes):
         """Return the transitions as sparse rows if decoding with them is faster, or None."""
-        if len(attributes["classes_"]) < LEAST_LABELS:
+        if len(attributes["classes_"]) < MIN_LABELS:
             return None
         tied = attributes.get("transition_groups_") is not None
         if tied or "edge" not in layout.blocks or "edge_feature" in layout.blocks:
@@ -341,4 +341,4 @@ def transition_weights(model):
 def has_many_labels(n_labels, rows):
     """Return whether "auto" uses GDMM for this number of labels and these features of the nodes."""
     all_stored = not sparse.issparse(rows) or rows.nnz >= rows.shape[0] * rows.shape[1]
-    return n_labels >= LEAST_GDMM_LABELS["dense" if all_stored else "sparse"]
+    return n_labels >= MIN_GDMM_LABELS["dense" if all_stored else "sparse"]

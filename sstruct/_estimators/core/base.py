@@ -264,8 +264,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     def _solve(self, fit, given):
         """Run the solver of a Fit and set all fitted attributes; `given`: arguments of ``fit``."""
         options = fit.setup.options
-        most_passes = None if options.cache else options.max_iter  # cache hits are not counted
-        task = FitTask(self, given, most_passes, fit.fitted_attributes)
+        max_passes = None if options.cache else options.max_iter  # cache hits are not counted
+        task = FitTask(self, given, max_passes, fit.fitted_attributes)
         if task.active:
             fit.setup.callback = task.after_pass
         solution = fit.solve(self._publish)

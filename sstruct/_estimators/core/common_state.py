@@ -16,7 +16,7 @@ from sstruct._estimators.core.fitted_state import (
     Text,
     Unexpected,
 )
-from sstruct._problems.core.kept_arrays import MOST_COUNTED
+from sstruct._problems.core.kept_arrays import MAX_COUNT
 from sstruct._problems.core.weight_layout import label_layout, vector_layout
 from sstruct._solvers.core.status import Status
 
@@ -49,7 +49,7 @@ STEPS = {
     "solver": Text(),
     "weights": Array(dtype=np.float64, shape=("n_weights",)),
     "moment": Array(dtype=np.float64, shape=("n_weights",)),
-    "n_steps": Number(whole=True, least=0, most=MOST_COUNTED),
+    "n_steps": Number(whole=True, least=0, most=MAX_COUNT),
     "bounded": Flag(),
     "prior": Text(),
 }

@@ -14,8 +14,8 @@ from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks
 FIRST_BLOCKS = 64
 # Minimum number of nodes (or label sets), and of nodes with another label, for a warning: constant
 # predictions are common in tiny examples, and correct if other labels are very rare.
-LEAST_NODES = 50
-LEAST_MISSED = 10
+MIN_NODES = 50
+MIN_MISSED = 10
 
 
 def constant_prediction(structure, training, w):
@@ -49,7 +49,7 @@ def constant_prediction(structure, training, w):
     missed = [truth != constant for truth in truths]
     n_missed = sum(np.any(each) if sets else np.sum(each) for each in missed)
     n_nodes = n if sets else sum(map(len, truths))
-    if n_nodes < LEAST_NODES or n_missed < LEAST_MISSED:
+    if n_nodes < MIN_NODES or n_missed < MIN_MISSED:
         return None
     codes = decode(problem, w, n_threads(structure.n_jobs))
     if ((codes.reshape(n, -1) if sets else codes) != constant).any():

@@ -11,7 +11,7 @@ from sstruct._estimators.core.scales import Scales
 from sstruct._estimators.core.training import Quality
 from sstruct._solvers.core.solver import relative
 from sstruct._solvers.core.status import Limit, Status
-from sstruct._solvers.frank_wolfe.block_coordinate import MOST_ROUNDS
+from sstruct._solvers.frank_wolfe.block_coordinate import MAX_ROUNDS
 
 # If a feature is larger than the median feature by this factor, the others have little influence,
 # since they are regularized much more. Of the 13 raw features of wine, one is 313 times the median;
@@ -114,7 +114,7 @@ def _limit(structure, limit, n_blocks):
         calls = f"{passes * n_blocks} oracle calls"
         return f"{calls} were made, the limit for max_iter={passes} passes", advice
     if limit is Limit.ROUNDS:
-        rounds = f"{passes * MOST_ROUNDS} rounds, {MOST_ROUNDS} times max_iter={passes}, were made"
+        rounds = f"{passes * MAX_ROUNDS} rounds, {MAX_ROUNDS} times max_iter={passes}, were made"
         return f"{rounds}, and most visits used a cached labeling", advice
     return f"max_iter={passes} passes were made", advice
 

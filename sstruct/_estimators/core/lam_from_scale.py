@@ -22,8 +22,8 @@ FEW_SAMPLES = 422
 SAMPLES_POWER = 1 / 3
 # Lower bounds of the spread, as a fraction of the mean squared norm of a row, and for a bias. The
 # number of passes grows with that norm / (lam n); at these bounds it remains below `max_iter`.
-LEAST_SHARE = 1 / 400
-LEAST_BESIDE_BIAS = 1 / 40
+MIN_SHARE = 1 / 400
+MIN_SHARE_BESIDE_BIAS = 1 / 40
 # The size of pairwise features divided by the root mean square norm of node features
 # (benchmarks/pairwise_scale.py).
 PAIRWISE_SHARE = 0.5
@@ -228,12 +228,12 @@ def _spread(moments, bias):
     with np.errstate(over="ignore", invalid="ignore"):
         total, present, mean, squares = moments
         if total == 0:  # there are no rows, as in matchings without pairs
-            return LEAST_BESIDE_BIAS * bias
+            return MIN_SHARE_BESIDE_BIAS * bias
         share, variance = present / total, squares / total
         if not np.isfinite(variance + mean**2).all():
             return np.inf
         squares = variance + mean**2
-        least = max(LEAST_SHARE * squares.sum(), LEAST_BESIDE_BIAS * bias)
+        least = max(MIN_SHARE * squares.sum(), MIN_SHARE_BESIDE_BIAS * bias)
         # Rounding errors of a constant feature are not variance.
         varies = variance > 1e-22 * squares
         share, variance = share[varies], variance[varies]

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 # Maximum number of classes listed in an error.
-MOST_NAMED = 5
+MAX_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,8 @@ def _differing(classes, known):
         others = set(other)
         names = [label for label in one if label not in others]
         if names:
-            more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-            parts.append(f"{names[:MOST_NAMED]}{more} {'is' if len(names) == 1 else 'are'} {what}")
+            more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+            parts.append(f"{names[:MAX_LISTED]}{more} {'is' if len(names) == 1 else 'are'} {what}")
     return " and ".join(parts)
 
 

@@ -35,7 +35,7 @@ from sstruct._problems.dependency.dependency_arguments import Arcs
 
 KEYS = ("features", "arcs", "label_features")
 # Limit of the tokens of a sentence: its tables of all pairs of tokens take 2 GiB.
-MOST_TOKENS = 2**13
+MAX_TOKENS = 2**13
 # The code of a token is head * K + label, UNKNOWN, or UNSEEN if its label is not a class.
 UNKNOWN, UNSEEN = -1, -2
 ADVICE = (
@@ -188,9 +188,9 @@ def _sample(i, item):
         if order is not None:
             features, others = features[order], None if others is None else others[order]
         n = int(arcs[:, 1].max(initial=0))
-        if n > MOST_TOKENS:
+        if n > MAX_TOKENS:
             raise ValueError(
-                f"X[{i}] has {n} tokens, expected at most {MOST_TOKENS}, since the decoder stores "
+                f"X[{i}] has {n} tokens, expected at most {MAX_TOKENS}, since the decoder stores "
                 "all pairs of tokens; divide it into sentences"
             )
         return features, others, arcs, n

@@ -6,14 +6,14 @@ import numpy as np
 # grown from single marks would not meet at the borders of objects. The unlabeled ("void") borders
 # of objects in PASCAL VOC are 5 pixels wide. With such borders, a distance of 5 gains 6 to 11
 # points of accuracy, compared with ignoring unknown pixels (benchmarks/void_labels.py).
-MOST_EDGES = 5
+MAX_EDGES = 5
 # A graph is not completed if more than this fraction of its unknown nodes is farther away: with
 # single marks, completing their surroundings loses 3 to 6 points.
 LARGEST_REST = 0.1
 
 
 def nearest_labels(graphs, known, n_labels):
-    """Complete unknown nodes up to `MOST_EDGES` edges away from a known one.
+    """Complete unknown nodes up to `MAX_EDGES` edges away from a known one.
 
     A node gets the most frequent label of its neighbors that are one edge closer to a known node;
     ties go to the first label. A graph is completed only if most edges between known nodes join
@@ -57,7 +57,7 @@ def nearest_labels(graphs, known, n_labels):
 def _complete(codes, edges, n_labels):
     """Complete the codes of one graph in place, from known nodes outwards."""
     into = np.concatenate([edges, edges[:, ::-1]])
-    for _ in range(MOST_EDGES):
+    for _ in range(MAX_EDGES):
         into = into[codes[into[:, 0]] < 0]
         reached = into[codes[into[:, 1]] >= 0]
         if not len(reached):

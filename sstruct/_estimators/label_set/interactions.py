@@ -8,7 +8,7 @@ from sstruct._estimators.core.training import Inference, Quality
 from sstruct._oracles.label_set._constrained_search import ConstrainedSearch
 from sstruct._oracles.label_set._cut import LabelCut
 from sstruct._oracles.label_set._forest_decoder import LabelForest
-from sstruct._oracles.label_set._gray_enumeration import MOST_LABELS, GrayEnumeration
+from sstruct._oracles.label_set._gray_enumeration import MAX_LABELS, GrayEnumeration
 from sstruct._oracles.label_set._relaxation import LabelRelaxation
 from sstruct._oracles.label_set._set_constraints import SetConstraints
 from sstruct._oracles.label_set._set_decoder import ordered_edges
@@ -164,7 +164,7 @@ def decoding_method(inference, K, edges, parents, attractive, relaxes=False, con
             )
     fits = {
         "independent": len(edges) == 0,
-        "enumeration": K <= MOST_LABELS,
+        "enumeration": K <= MAX_LABELS,
         "tree": is_forest(K, edges),
         "cut": attractive or len(edges) == 0,
         "relaxed": True,
@@ -172,7 +172,7 @@ def decoding_method(inference, K, edges, parents, attractive, relaxes=False, con
     }
     needs = {
         "independent": f"labels without interactions, found {len(edges)} edges",
-        "enumeration": f"at most {MOST_LABELS} labels, found {K}",
+        "enumeration": f"at most {MAX_LABELS} labels, found {K}",
         "tree": f"interactions without a cycle, found {len(edges)} edges of {K} labels",
         "cut": 'pairwise="and" and bounds="submodular" (edge weights of at least 0)',
     }

@@ -22,7 +22,7 @@ from sstruct._estimators.core.training import Samples
 from sstruct._estimators.label_set.interactions import (
     AUTO_ENUMERATES,
     INFERENCE,
-    MOST_LABELS,
+    MAX_LABELS,
     check_edges_parameter,
     is_forest,
     is_hierarchy,
@@ -376,7 +376,7 @@ class LabelSetStructure(ClassStructure):
         attributes = super().describe(attributes)
         model = attributes["_model"]
         # Other solvers would not relax the problem, so the bound would be of another problem.
-        relaxed = model["method"] == "relaxed" and model["K"] <= MOST_LABELS
+        relaxed = model["method"] == "relaxed" and model["K"] <= MAX_LABELS
         if relaxed and attributes["solver_"] == "gdmm" and self.inference == "auto":
             attributes |= {"dual_objective_": math.nan, "dual_gap_": math.nan}
         return attributes

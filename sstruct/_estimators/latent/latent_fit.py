@@ -27,7 +27,7 @@ from sstruct._estimators.latent.starts import (
 )
 
 # A table of transitions between the states of one label then has 10^8 entries.
-MOST_STATES = 10_000
+MAX_STATES = 10_000
 VALID_VALUES = {
     "states_per_label": Range(least=1, whole=True),
     "tol": Range(least=0),
@@ -133,9 +133,9 @@ class LatentFit:
                 f"states_per_label={n_states} is supported only for chains, graphs and images, "
                 f"found {structure.estimator_name}"
             )
-        if n_states > MOST_STATES:
+        if n_states > MAX_STATES:
             raise ValueError(
-                f"states_per_label must be at most {MOST_STATES}, found {shortened(n_states)}"
+                f"states_per_label must be at most {MAX_STATES}, found {shortened(n_states)}"
             )
         if known.n_hidden == 0 and n_states == 1 and known.plain:
             model.fit(*samples)

@@ -15,7 +15,7 @@ KAPPA = 0.9
 # 1e-4 times the first lambda if that is smaller.
 SHARE_OF_AUTO = 0.1
 # Smaller gaps are below the rounding errors of the sums, or underflow in divisions.
-LEAST_GAP = 1e-100
+MIN_GAP = 1e-100
 
 
 class BreakpointPath(AlongLambda):
@@ -87,10 +87,10 @@ def path_options(eps, kappa, lam_min):
     check_number("kappa", kappa, above=0)
     if not kappa <= 0.999:
         raise ValueError(f"kappa must be at most 0.999, found {shortened(kappa)}")
-    if not float(eps) * float(kappa) >= LEAST_GAP:
+    if not float(eps) * float(kappa) >= MIN_GAP:
         raise ValueError(
             f"kappa times eps, the gap of the solutions at breakpoints, must be at least "
-            f"{LEAST_GAP:g}, found {shortened(kappa)} times {shortened(eps)}"
+            f"{MIN_GAP:g}, found {shortened(kappa)} times {shortened(eps)}"
         )
     if lam_min is not None:
         check_number("lam_min", lam_min, above=0)

@@ -30,7 +30,7 @@ NORMAL_MEDIAN = 0.6744897501960817
 SINGLE = "X must be a list of signals, but is a single signal; pass it as a list of one array, [X]"
 # Upper bound on the distance of values from the median of their signal: costs are squares of these
 # distances, and norms contain squares of costs.
-MOST_DISTANCE = LARGEST**0.25
+MAX_DISTANCE = LARGEST**0.25
 
 
 class Signals(Nodes):
@@ -52,7 +52,7 @@ class Signals(Nodes):
                     x, level = x / level, np.ones_like(level)
             _check_magnitudes(x, i, scale)
             rows.append(x)
-            floors.append(np.maximum(level, 1 / MOST_DISTANCE) ** 2)
+            floors.append(np.maximum(level, 1 / MAX_DISTANCE) ** 2)
         return SignalSums.of(
             np.concatenate(rows),
             self.lengths[used],
@@ -77,12 +77,12 @@ def noise_level(x):
 
 
 def _check_magnitudes(x, i, scale):
-    wrong = first_beyond(x, MOST_DISTANCE)
+    wrong = first_beyond(x, MAX_DISTANCE)
     if wrong is not None:
         unit = " times its noise level" if scale == "noise" else ""
         raise ValueError(
             f"X[{i}] at node {wrong[0]} differs by {wrong[1]:g}{unit} from the median of its "
-            f"feature, expected at most {MOST_DISTANCE:g} so that squares of costs are finite"
+            f"feature, expected at most {MAX_DISTANCE:g} so that squares of costs are finite"
             + ("; rescale the signal" if scale is None else "")
         )
 

@@ -31,7 +31,7 @@ from sstruct._problems.segment.change_arguments import COSTS, ChangePointModel
 from sstruct._problems.segment.segment_arguments import windows_of
 
 # Decoding compares all durations up to the last bin.
-MOST_DURATION = 2**20
+MAX_DURATION = 2**20
 # The bins of "auto" start at these quantiles of the durations in training. Shorter segments, which
 # only wrong predictions have, are another bin.
 QUANTILES = (0, 0.1, 0.25, 0.5)
@@ -73,9 +73,9 @@ class ChangePointStructure(Structure):
         if isinstance(self.duration_bins, str) and self.duration_bins == "auto":
             return "auto"
         bins = duration_bins(self.duration_bins)
-        if bins is not None and bins[-1] > MOST_DURATION:
+        if bins is not None and bins[-1] > MAX_DURATION:
             raise ValueError(
-                f"duration_bins must be at most {MOST_DURATION}, found {bins[-1]}: decoding "
+                f"duration_bins must be at most {MAX_DURATION}, found {bins[-1]}: decoding "
                 "compares all segments up to the last bin"
             )
         return bins
@@ -231,7 +231,7 @@ def automatic_bins(durations, weights):
     # With this tolerance, rounding errors of sums do not change the result.
     at = np.searchsorted(total, np.array(QUANTILES) * total[-1] + 1e-9 * total[-1])
     starts = durations[order][np.minimum(at, len(order) - 1)]
-    return np.unique(np.minimum([1, *starts], MOST_DURATION)).astype(np.int64)
+    return np.unique(np.minimum([1, *starts], MAX_DURATION)).astype(np.int64)
 
 
 def _check_durations(changes, lengths, limits):

@@ -11,7 +11,7 @@ from sstruct._input.labels import check_label
 from sstruct._problems.segment.segment_arguments import runs_of
 
 # Limit on the nodes of a sample whose spans are converted without X, which would limit them.
-MOST_NODES = 10**8
+MAX_NODES = 10**8
 
 
 def without_spans(y, lengths, self_transitions=False, name="y"):
@@ -75,9 +75,9 @@ def labels_and_splits(y, name):
     lengths = []
     for i, item in enumerate(items):
         lengths.append(item[-1][1] if has_spans(item) else len(item) if is_sized(item) else 1)
-        if lengths[-1] > MOST_NODES:
+        if lengths[-1] > MAX_NODES:
             raise ValueError(
-                f"{name}[{i}] has the span {shortened(item[-1])}, expected at most {MOST_NODES} "
+                f"{name}[{i}] has the span {shortened(item[-1])}, expected at most {MAX_NODES} "
                 "nodes"
             )
     return without_spans(items, lengths, True, name), splits_of(items, lengths)

@@ -30,7 +30,7 @@ from sstruct._problems.tree.tree_arguments import TreeStates
 
 KEYS = ("features", "positions", "scale", "pair_scores")
 # Upper bound on positions and on 1 / scale, such that squares of their products are finite.
-MOST_DISTANCE = LARGEST**0.25
+MAX_DISTANCE = LARGEST**0.25
 
 
 @dataclass
@@ -257,7 +257,7 @@ def _positions(i, sample, sizes, maps, n_types):
             raise ValueError(
                 f"positions of part {p} of X[{i}] have shape {array.shape}, expected {(size, 2)}"
             )
-        check_magnitudes(array, f"positions of part {p} of X[{i}] contain", MOST_DISTANCE)
+        check_magnitudes(array, f"positions of part {p} of X[{i}] contain", MAX_DISTANCE)
         out.append(array)
     return out
 
@@ -284,9 +284,9 @@ def _scale(i, value):
     scale = _numbers(value, f"'scale' of X[{i}]")
     if scale.shape != () or not (np.isfinite(scale) and scale > 0):
         raise ValueError(f"'scale' of X[{i}] must be a positive number, found {shortened(value)}")
-    if scale < 1 / MOST_DISTANCE:
+    if scale < 1 / MAX_DISTANCE:
         raise ValueError(
-            f"'scale' of X[{i}] is {float(scale):g}, expected at least {1 / MOST_DISTANCE:g}; "
+            f"'scale' of X[{i}] is {float(scale):g}, expected at least {1 / MAX_DISTANCE:g}; "
             "positions are divided by it, and their squares would overflow"
         )
     return float(scale)

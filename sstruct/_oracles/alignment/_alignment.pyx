@@ -27,7 +27,7 @@ from sstruct._kernels._interruption cimport poll_signals
 
 METHODS = ("global", "local")
 # Largest number of pairs of positions. With one byte for each, they need 1 GiB, and their scores 8 GiB.
-MOST_PAIRS = 2**30
+MAX_PAIRS = 2**30
 cdef double LIMIT = LARGEST
 
 # Bits of the byte of a cell: the predecessors of its three states. The predecessor of a pair is a pair
@@ -265,7 +265,7 @@ def best_alignment(scores, open_gap, extend_gap, bint local, known=None):
 
 def check_size(n, m, name):
     """Raise ValueError if there are too many positions, n or m, or pairs of them."""
-    if n * m > MOST_PAIRS or max(n, m) >= MOST_PAIRS:
+    if n * m > MAX_PAIRS or max(n, m) >= MAX_PAIRS:
         raise ValueError(
             f"{name} has {n} x {m} pairs of positions, expected at most 2^30, which take 1 GiB in "
             "addition to 8 GiB for their scores; divide the sequences into parts")

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from sstruct._checks.arrays import copy_rows
 from sstruct._kernels._interruption cimport poll_signals
-from sstruct._oracles.chain._viterbi cimport LEAST_PRUNED, transition_bounds
+from sstruct._oracles.chain._viterbi cimport MIN_PRUNED_LABELS, transition_bounds
 
 cdef extern from "sstruct/_kernels/kernels.h":
     int64_t sstruct_padded(int64_t K) noexcept nogil
@@ -67,7 +67,7 @@ cdef class ChainTerms:
         self.n_tables, self.edge = len(padded), &tables[0, 0, 0]
         self.edge_step = K * KP if self.n_tables > 1 else 0
         self.owners = (both, padded, bounds)
-        if self.n_tables == 1 and K >= LEAST_PRUNED:
+        if self.n_tables == 1 and K >= MIN_PRUNED_LABELS:
             transition_bounds(self.edge, K, KP, &bounds[0])
             self.bounds = &bounds[0]
 

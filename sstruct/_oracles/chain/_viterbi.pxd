@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t
 
 # From this number of labels on, finding labels to skip takes less time than it saves.
-cdef enum: LEAST_PRUNED = 64
+cdef enum: MIN_PRUNED_LABELS = 64
 
 cdef void transition_bounds(
     const double* edge, Py_ssize_t K, Py_ssize_t KP, double* bounds) noexcept nogil

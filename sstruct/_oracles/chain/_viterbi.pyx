@@ -34,7 +34,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
         double* out_least) noexcept nogil
 
 cdef enum:
-    LEAST_BOUNDED_LENGTH = 8    # for chains of this length or more, bounds save more time than they cost
+    MIN_BOUNDED_LENGTH = 8    # for chains of this length or more, bounds save more time than they cost
     PAIRS_AT_ONCE = 8           # pairs that the vectorized kernel processes in the time of one pair here
 # Work between calls of `poll_signals` within a chain, about a millisecond.
 cdef Py_ssize_t STRETCH = 1000000
@@ -211,7 +211,7 @@ cdef double viterbi_labels(
             if l % STRETCH == 0:
                 poll_signals(<double> STRETCH * K)
         return value
-    if edge_step == 0 and K >= LEAST_PRUNED and (bounds != NULL or L >= LEAST_BOUNDED_LENGTH):
+    if edge_step == 0 and K >= MIN_PRUNED_LABELS and (bounds != NULL or L >= MIN_BOUNDED_LENGTH):
         scratch = <double*> malloc(5 * KP * sizeof(double) + 2 * KP * sizeof(int32_t))
         if scratch == NULL:
             with gil:

@@ -30,7 +30,7 @@ from sstruct._kernels._splitmix cimport next_random
 # Relative to the flow through a node or the capacity of an arc: smaller values are rounding.
 cdef double SATURATED = 1e-14
 # Flows are kept between moves if they take at most this memory (128 MB).
-cdef Py_ssize_t MOST_FLOWS = 2 ** 24
+cdef Py_ssize_t MAX_FLOWS = 2 ** 24
 # With `stops_early`, moves stop after a cycle that gains at most this fraction of all gains so far.
 # On images of 128 x 128 pixels and 8 labels, fits took 17.5 s without, 13.9 s with 0.1 and 17.3 s
 # with 1, a single cycle (CPU seconds of one run each on a busy machine).
@@ -147,7 +147,7 @@ cdef class AlphaExpansion:
     cdef int forget_flows(self) except -1 nogil:
         """Reset the flow of every label."""
         cdef Py_ssize_t i, n_flows = self.costs.n_labels * self.costs.n_edges
-        self.keeps_flows = n_flows <= MOST_FLOWS
+        self.keeps_flows = n_flows <= MAX_FLOWS
         if self.keeps_flows:
             self.grow(<void**> &self.flows, n_flows, sizeof(double))
             for i in range(n_flows):

@@ -18,7 +18,7 @@ cdef class ForestMoves(Storage):
     cdef int32_t* new                # (n_freed,) labels after the move
 
     cdef int minimize(
-        self, const GraphCosts* costs, uint64_t seed, int32_t* labels, double most_work,
+        self, const GraphCosts* costs, uint64_t seed, int32_t* labels, double max_work,
         GraphAnswer* answer) except -1 nogil
     cdef int reserve(self, const GraphCosts* costs) except -1 nogil
     cdef int32_t find(self, int32_t v) noexcept nogil

@@ -18,8 +18,8 @@ from sstruct._oracles.cut._workspace cimport list_arcs
 from sstruct._kernels._splitmix cimport next_random
 
 # Limits on consecutive moves without improvement, and on all moves.
-cdef Py_ssize_t MOST_IDLE = 6
-cdef Py_ssize_t MOST_MOVES = 200
+cdef Py_ssize_t MAX_IDLE = 6
+cdef Py_ssize_t MAX_MOVES = 200
 
 
 cdef class ForestMoves:
@@ -81,11 +81,11 @@ cdef class ForestMoves:
                     self.root[self.find(u)] = v
 
     cdef int minimize(
-            self, const GraphCosts* costs, uint64_t seed, int32_t* labels, double most_work,
+            self, const GraphCosts* costs, uint64_t seed, int32_t* labels, double max_work,
             GraphAnswer* answer) except -1 nogil:
         """Lower the cost of the labels by moves of random forests; the cost never increases.
 
-        most_work : limit on the work, including the work so far in `answer`
+        max_work : limit on the work, including the work so far in `answer`
         answer : its work must be set, and is increased; its cost is set, and `exact` is not changed
         """
         cdef Py_ssize_t i, idle = 0
@@ -95,8 +95,8 @@ cdef class ForestMoves:
         list_arcs(costs, self.first, self.arc)
         for i in range(costs.n_nodes):
             self.order[i] = <int32_t> i
-        for _ in range(MOST_MOVES):
-            if idle == MOST_IDLE or answer.work >= most_work:
+        for _ in range(MAX_MOVES):
+            if idle == MAX_IDLE or answer.work >= max_work:
                 break
             self.choose(costs, &seed)
             self.free.condition(costs, labels)

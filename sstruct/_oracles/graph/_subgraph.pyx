@@ -12,7 +12,7 @@ from libc.string cimport memcpy, memset
 from sstruct._oracles.core._graph_costs cimport edge_cost
 
 # Other moves handle hubs of smaller degree well.
-cdef Py_ssize_t LEAST_DEGREE = 8
+cdef Py_ssize_t MIN_DEGREE = 8
 
 
 cdef class SubGraph:
@@ -34,7 +34,7 @@ cdef class SubGraph:
         """
         cdef Py_ssize_t V = costs.n_nodes, e, v, hub = 0
         cdef int32_t* degree
-        if V <= LEAST_DEGREE or 2 * costs.n_edges < V:
+        if V <= MIN_DEGREE or 2 * costs.n_edges < V:
             return -1
         self.reserve(costs)
         degree = self.place
@@ -44,7 +44,7 @@ cdef class SubGraph:
         for v in range(V):
             if degree[v] > degree[hub]:
                 hub = v
-        if degree[hub] < max(LEAST_DEGREE, V // 2):
+        if degree[hub] < max(MIN_DEGREE, V // 2):
             return -1
         for v in range(V):
             self.place[v] = <int32_t> (v - (v > hub))

@@ -2,7 +2,7 @@
 # (a) Complete a half-integral maximum over the local polytope to a label set. Labels with value 0 or 1
 #     are kept, since some integral maximum has them (`_roof_duality`). Given these, the labels with value
 #     1/2 (halves) form components that do not interact, and each is completed separately.
-# (b) Components of up to MOST_ENUMERATED labels: enumerate all settings in the order of a Gray code,
+# (b) Components of up to MAX_ENUMERATED labels: enumerate all settings in the order of a Gray code,
 #     flipping one label at a time, so that a setting takes time linear in the size of the component. Exact.
 # (c) Larger ones: local search from three settings (all off; all on; each by the sign of its mean gain
 #     over the settings of the others), of which the best result is kept. A pass flips every label once,
@@ -24,7 +24,7 @@ from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.label_set._codes cimport relaxed_code_size
 from sstruct._oracles.label_set._roof_duality cimport load_problem
 
-cdef enum: MOST_ENUMERATED = 16
+cdef enum: MAX_ENUMERATED = 16
 
 
 cdef class LabelCompletion:
@@ -75,7 +75,7 @@ cdef class LabelCompletion:
                         self.queue[n] = <int32_t> w
                         n += 1
             size = n - begin
-            if size <= MOST_ENUMERATED:
+            if size <= MAX_ENUMERATED:
                 work[0] += self.enumerate_labels(relaxed, labels, self.queue + begin, size)
                 poll_signals(<double> ((<Py_ssize_t> 1 << size) * size))
                 continue
@@ -132,8 +132,8 @@ cdef class LabelCompletion:
             self, RelaxedLabels relaxed, int32_t* labels, const int32_t* members,
             Py_ssize_t n) noexcept nogil:
         """Find the best labels of the members by enumeration; return the work."""
-        cdef double[MOST_ENUMERATED * MOST_ENUMERATED] table      # interactions of members
-        cdef double[MOST_ENUMERATED] gain
+        cdef double[MAX_ENUMERATED * MAX_ENUMERATED] table      # interactions of members
+        cdef double[MAX_ENUMERATED] gain
         cdef Py_ssize_t step, k, j, i, e, v, pattern = 0, best_pattern = 0
         cdef double total = 0, best = 0, sign
         for k in range(n):

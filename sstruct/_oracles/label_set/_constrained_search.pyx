@@ -29,8 +29,8 @@ from sstruct._oracles.label_set._set_decoder cimport LabelAnswer, LabelDecoder
 
 # Limits: entries of constraints visited by the nodes and sweeps of a call, which take about a second, and
 # sweeps of a node.
-cdef double MOST_ENTRIES = 2e7
-cdef Py_ssize_t MOST_SWEEPS = 400
+cdef double MAX_ENTRIES = 2e7
+cdef Py_ssize_t MAX_SWEEPS = 400
 # Sweeps end if they reduce the distance to the best value by less than this fraction, at the root and at
 # other nodes.
 cdef double SLOW_AT_ROOT = 1e-3
@@ -210,7 +210,7 @@ cdef class ConstrainedSearch(LabelDecoder):
         cdef double previous
         cdef Py_ssize_t _n
         cdef bint violated
-        for _n in range(MOST_SWEEPS):
+        for _n in range(MAX_SWEEPS):
             if not self.propagate():
                 return False
             if self.branching_row(&violated) < 0:
@@ -385,7 +385,7 @@ cdef class ConstrainedSearch(LabelDecoder):
                 if row < 0 or not violated:
                     self.keep_solution()
                 if row >= 0 and self.bound > self.best + self.tolerance:
-                    if (nodes + self.n_sweeps) * entries > MOST_ENTRIES:
+                    if (nodes + self.n_sweeps) * entries > MAX_ENTRIES:
                         break
                     nodes += 1
                     poll_signals(10 * entries)

@@ -34,7 +34,7 @@ cdef Py_ssize_t LOW = 8
 # Work of a label set, in scalar multiply-adds.
 cdef double SET_WORK = 0.5
 # Limit on the number of labels; a call scores 2^20 sets of 20 labels.
-MOST_LABELS = 20
+MAX_LABELS = 20
 
 
 cdef double greatest(const double* values, Py_ssize_t count) noexcept nogil:
@@ -85,8 +85,8 @@ cdef class GrayEnumeration(LabelDecoder):
     cdef const unsigned char[::1] allowed    # (2^K,) whether a set satisfies the constraints, or empty
 
     def __init__(self, n_labels, edges=None, SetConstraints constraints=None):
-        if n_labels > MOST_LABELS:
-            raise ValueError(f"cannot enumerate {n_labels} labels, expected at most {MOST_LABELS}")
+        if n_labels > MAX_LABELS:
+            raise ValueError(f"cannot enumerate {n_labels} labels, expected at most {MAX_LABELS}")
         self._set_model(n_labels, edges)
         self._set_constraints(constraints)
         self.allowed = np.empty(0, dtype=np.uint8)

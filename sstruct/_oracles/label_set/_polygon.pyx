@@ -18,7 +18,7 @@
 # (e) Every direction gives an upper bound, with which a search stops once its mixture attains it.
 # (f) The result is a MIXTURE (1 - t) a + t b of two corners. Its CODE: t as a double in two entries,
 #     the code of a, the code of b; a precedes b lexicographically, and b is a if t = 0. Every step
-#     finds a new corner or ends; MOST_STEPS is a safeguard against rounding, and a result that
+#     finds a new corner or ends; MAX_STEPS is a safeguard against rounding, and a result that
 #     reaches it is marked as exact only if its bound shows it.
 # (H. Choi, O. Meshi and N. Srebro. Fast and scalable structural SVM with slack rescaling. AISTATS
 # 2016, equation 12, for linear programs.)
@@ -31,8 +31,8 @@ from libc.string cimport memcmp, memcpy
 from sstruct._kernels._constants cimport ROUNDING
 from sstruct._oracles.label_set._codes cimport twice_both
 
-cdef enum: MOST_STEPS = 100
-cdef double MOST_TILT = 1e3     # largest slope that reuses a flow; steeper ones would leave rounding errors
+cdef enum: MAX_STEPS = 100
+cdef double MAX_SLOPE = 1e3     # largest slope that reuses a flow; steeper ones would leave rounding errors
 cdef double STEEPEST = 1e6      # slope used for an infinite one, relative to largest g / margin
 
 
@@ -125,7 +125,7 @@ cdef class RelaxedPolygon:
             self.relaxed.constant = 0
             self.sign = sign
             self.whole = False
-        if self.hard and fabs(g_weight / h_weight) * self.loss_scale <= MOST_TILT * self.score_scale:
+        if self.hard and fabs(g_weight / h_weight) * self.loss_scale <= MAX_SLOPE * self.score_scale:
             self.relaxed.maximize_again(self.whole, code, &value, work)
             self.whole = True
         else:
@@ -208,7 +208,7 @@ cdef class RelaxedPolygon:
             return 0
         answer.bound = INFINITY       # upper bound on h along the ray, during the search
         answer.exact = False
-        for _step in range(MOST_STEPS):
+        for _step in range(MAX_STEPS):
             tau = (self.start.h - self.end.h) / (r_end - r_start)
             if not self.beyond(1 - tau * slope, tau, &answer.work):
                 answer.exact = True
@@ -244,7 +244,7 @@ cdef class RelaxedPolygon:
         answer.bound = INFINITY
         self.support(1, 0, &self.start, &answer.work)
         self.support(0, 1, &self.end, &answer.work)
-        for _step in range(MOST_STEPS):
+        for _step in range(MAX_STEPS):
             fall, rise = self.start.h - self.end.h, self.end.g - self.start.g
             if rise <= 0 or fall <= 0:      # one of the two has the larger h and the larger g
                 share = rise > 0

@@ -4,12 +4,12 @@ from sstruct._oracles.mrf._reduced_model cimport ReducedModel
 
 
 cdef class Limits:
-    cdef double deadline, work_left, slack, entries, most_entries
+    cdef double deadline, work_left, slack, entries, max_entries
     cdef Py_ssize_t n_nodes
     cdef bint is_over
     cdef object error          # raised by a signal, for the caller to raise
 
-    cdef void begin(self, double deadline, double most_work, double slack) noexcept nogil
+    cdef void begin(self, double deadline, double max_work, double slack) noexcept nogil
     cdef bint account(self, double work) noexcept nogil
 
 

@@ -26,26 +26,26 @@ cdef extern from "sstruct/_kernels/interruption.h":
 
 # Sweeps are repeated while each closes this fraction of the gap. Before the first branching, they are
 # repeated while each closes the second fraction.
-cdef double LEAST_GAIN = 0.05
-cdef double LEAST_FIRST_GAIN = 0.002
+cdef double MIN_GAIN = 0.05
+cdef double MIN_FIRST_GAIN = 0.002
 # Decrease of the logarithm of the estimated size of a subtree if the whole gap is closed.
 cdef double STEEPNESS = 8.0
 # A model is rebuilt before further sweeps if at most this fraction of its table entries is left.
 cdef double FRACTION_LEFT = 0.7
 # Limits on the depth of the search and on the total number of table entries at all depths.
-cdef Py_ssize_t MOST_LEVELS = 512
-cdef double MOST_ENTRIES = 2.0**26
+cdef Py_ssize_t MAX_LEVELS = 512
+cdef double MAX_ENTRIES = 2.0**26
 
 
 cdef class Limits:
     """State shared by all depths of a search."""
 
     def __cinit__(self):
-        self.most_entries = MOST_ENTRIES
+        self.max_entries = MAX_ENTRIES
 
-    cdef void begin(self, double deadline, double most_work, double slack) noexcept nogil:
+    cdef void begin(self, double deadline, double max_work, double slack) noexcept nogil:
         """Set the limits of the next search."""
-        self.deadline, self.work_left, self.slack = deadline, most_work, slack
+        self.deadline, self.work_left, self.slack = deadline, max_work, slack
         self.is_over, self.n_nodes, self.entries = False, 0, 0
 
     cdef bint account(self, double work) noexcept nogil:
@@ -75,7 +75,7 @@ cdef class SearchNode(ReducedModel):
             with gil:
                 self.child = SearchNode()
                 self.child.limits, self.child.depth = self.limits, self.depth + 1
-        if self.depth >= MOST_LEVELS or self.limits.entries > self.limits.most_entries:
+        if self.depth >= MAX_LEVELS or self.limits.entries > self.limits.max_entries:
             self.limits.is_over = True
         return 0
 
@@ -101,15 +101,15 @@ cdef class SearchNode(ReducedModel):
         if self.n_active == 0:
             self.keep(self.bound)
             return 0
-        upper = self.tighten(upper, LEAST_GAIN)
+        upper = self.tighten(upper, MIN_GAIN)
         if self.lower >= upper - slack or self.limits.is_over:
             return 0
         # Labels are removed if all labelings with them cost `upper - slack` or more, or another label
         # can replace them.
         self.is_rebuilt = self.prune(upper - slack)
-        least = LEAST_GAIN
-        while self.is_first and not self.is_rebuilt and least > LEAST_FIRST_GAIN:
-            least = max(least / 2, LEAST_FIRST_GAIN)
+        least = MIN_GAIN
+        while self.is_first and not self.is_rebuilt and least > MIN_FIRST_GAIN:
+            least = max(least / 2, MIN_FIRST_GAIN)
             upper = self.tighten(upper, least)
             if self.lower >= upper - slack or self.limits.is_over:
                 return 0
@@ -316,7 +316,7 @@ cdef class BranchAndBound:
                 root.tables[root.first_entry[e] + k] = table[k] - least
         self.root = root
 
-    def run(self, double upper, double slack, double deadline, double most_work):
+    def run(self, double upper, double slack, double deadline, double max_work):
         """Search; return the best labels (V,) with an energy below `upper`, or None.
 
         Parameters
@@ -327,14 +327,14 @@ cdef class BranchAndBound:
             Labelings that are better than the best one known by less than this are not searched for.
         deadline : float
             Time limit, of `sstruct_seconds`.
-        most_work : float
+        max_work : float
             Limit on the table entries visited.
         """
         cdef Limits limits = self.root.limits
         cdef Py_ssize_t v
         limits.error = None
         with nogil:
-            limits.begin(deadline, most_work, slack)
+            limits.begin(deadline, max_work, slack)
             self.root.solve(upper)
         self.n_visits, self.error, self.value = limits.n_nodes, limits.error, self.root.value
         self.lower = self.root.proven(upper)

@@ -22,7 +22,7 @@ from sstruct._oracles.core._hard_terms cimport HardTerms
 
 # Multipliers are used if none is larger than this multiple of all costs; rounding errors of larger ones
 # could make a bound invalid.
-cdef double MOST_MULTIPLIER = 100
+cdef double MAX_MULTIPLIER = 100
 
 
 cdef class GraphRoot(SearchNode):
@@ -214,7 +214,7 @@ cdef class GraphRoot(SearchNode):
         cdef double largest = 0
         for k in range(self.first_message[self.n_edges]):
             largest = max(largest, fabs(multipliers[k]))
-        return largest <= MOST_MULTIPLIER * self.magnitude
+        return largest <= MAX_MULTIPLIER * self.magnitude
 
     cdef double shift_nodes(self, const double* multipliers) noexcept nogil:
         """Add multipliers to the costs of nodes; return the sum of their minima."""

@@ -57,9 +57,9 @@ cdef class MessagePassing:
         np.cumsum(costs.n_labels[costs.edges].max(axis=1, initial=0), out=start[1:])
         self.message_start = start
         self.messages = np.zeros(max(start[costs.n_edges], 1))
-        self.belief = np.empty(model.costs.most_labels)
-        self.conditional = np.empty(model.costs.most_labels)
-        self.source = np.empty(model.costs.most_labels)
+        self.belief = np.empty(model.costs.max_labels)
+        self.conditional = np.empty(model.costs.max_labels)
+        self.source = np.empty(model.costs.max_labels)
 
     cdef double visit(self, Py_ssize_t s, bint forward, int32_t* labels) except? -1 nogil:
         """Send the messages of one node and set its label; return the increase of the bound."""

@@ -9,7 +9,7 @@ cdef enum TableForm:        # the codes of MRF.table_form
 
 
 cdef struct MRFCosts:       # the arrays of sstruct.inference.MRF
-    Py_ssize_t n_nodes, n_edges, n_factors, most_labels
+    Py_ssize_t n_nodes, n_edges, n_factors, max_labels
     const int32_t* n_labels
     const int64_t* node_start
     const double* node_costs

@@ -34,7 +34,7 @@ cdef extern from "sstruct/_oracles/mrf/min_plus.h":
 
 FORBIDDEN = 1e200
 # Required gain of a move, relative to the cost at its two nodes: smaller gains may be rounding errors.
-cdef double LEAST_GAIN = 1e-10
+cdef double MIN_GAIN = 1e-10
 cdef Py_ssize_t LARGE_TABLE = 4096
 
 
@@ -59,7 +59,7 @@ cdef class PackedMRF:
         self.model = model
         costs.n_nodes, costs.n_edges = model.n_nodes, model.n_edges
         costs.n_factors = model.n_factors
-        costs.most_labels = model.n_labels.max()
+        costs.max_labels = model.n_labels.max()
         costs.n_labels = _ints(model.n_labels)
         costs.node_start, costs.node_costs = _longs(model.node_start), _doubles(model.node_costs)
         costs.edges = _ints(model.edges.reshape(-1))
@@ -75,9 +75,9 @@ cdef class PackedMRF:
         self.factor_first, self.factor_arc = by_node(
             np.repeat(np.arange(model.n_factors), np.diff(model.factor_start)), model.factor_nodes,
             model.n_nodes)
-        self.scratch = np.empty(costs.most_labels)
-        self.place = np.empty(costs.most_labels, dtype=np.int32)
-        self.site = np.empty(costs.most_labels, dtype=np.int32)
+        self.scratch = np.empty(costs.max_labels)
+        self.place = np.empty(costs.max_labels, dtype=np.int32)
+        self.site = np.empty(costs.max_labels, dtype=np.int32)
 
     cdef double edge_cost(self, Py_ssize_t e, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         """Return the cost of edge e with label a at its first and b at its second node."""
@@ -201,10 +201,10 @@ cdef class PackedMRF:
             self.factor_first[v + 1] - self.factor_first[v])
         return n_terms * (20 + self.costs.n_labels[v])
 
-    def improve(self, int32_t[::1] labels, Py_ssize_t most_visits):
+    def improve(self, int32_t[::1] labels, Py_ssize_t max_visits):
         """Set nodes in turn to the best label given the others, until no node improves.
 
-        labels : validated by the caller    INOUT    most_visits : limit on the visited nodes
+        labels : validated by the caller    INOUT    max_visits : limit on the visited nodes
         Returns the energy, which does not increase, up to rounding.
         """
         cdef const MRFCosts* costs = &self.costs
@@ -212,11 +212,11 @@ cdef class PackedMRF:
         cdef int8_t[::1] waits = np.ones(costs.n_nodes, dtype=np.int8)
         cdef double* out = &self.scratch[0]
         with nogil:
-            while left > 0 and most_visits > 0:
+            while left > 0 and max_visits > 0:
                 if waits[v]:
                     waits[v] = 0
                     left -= 1
-                    most_visits -= 1
+                    max_visits -= 1
                     self.conditional(v, -1, &labels[0], out)
                     poll_signals(self.visit_work(v))
                     best = labels[v]
@@ -255,8 +255,8 @@ cdef class JointMoves:
 
     def __cinit__(self, PackedMRF model):
         self.model = model
-        self.first = np.empty(model.costs.most_labels)
-        self.second = np.empty(model.costs.most_labels)
+        self.first = np.empty(model.costs.max_labels)
+        self.second = np.empty(model.costs.max_labels)
 
     cdef bint exchange(self, Py_ssize_t e, int32_t* labels) noexcept nogil:
         """Set the ends of an edge to their best two labels; return whether that improves them."""
@@ -272,7 +272,7 @@ cdef class JointMoves:
         for b in range(1, costs.n_labels[v]):
             least_v = min(least_v, of_v[b])
         present = of_u[best_a] + of_v[best_b] + min(self.model.edge_cost(e, best_a, best_b), FORBIDDEN)
-        best = present - LEAST_GAIN * (1 + abs(present))
+        best = present - MIN_GAIN * (1 + abs(present))
         for a in range(costs.n_labels[u]):
             if of_u[a] >= FORBIDDEN:
                 continue
@@ -287,23 +287,23 @@ cdef class JointMoves:
         labels[u], labels[v] = <int32_t> best_a, <int32_t> best_b
         return True
 
-    def search(self, int32_t[::1] labels, Py_ssize_t most_rounds):
+    def search(self, int32_t[::1] labels, Py_ssize_t max_rounds):
         """Set the ends of edges in turn to their best two labels, until no edge improves.
 
-        labels : validated by the caller    INOUT    most_rounds : limit on the passes over all edges
+        labels : validated by the caller    INOUT    max_rounds : limit on the passes over all edges
         Returns the energy, which does not increase, up to rounding.
         O(E (degrees K + K^2)) per pass.
         """
         cdef const MRFCosts* costs = &self.model.costs
         cdef Py_ssize_t left = costs.n_edges, at = 0, u, v
         with nogil:
-            most_rounds *= costs.n_edges
-            while left > 0 and most_rounds > 0:
+            max_rounds *= costs.n_edges
+            while left > 0 and max_rounds > 0:
                 left = costs.n_edges if self.exchange(at, &labels[0]) else left - 1
                 u, v = costs.edges[2 * at], costs.edges[2 * at + 1]
                 poll_signals(
                     self.model.visit_work(u) + self.model.visit_work(v)
                     + <double> costs.n_labels[u] * costs.n_labels[v])
-                most_rounds -= 1
+                max_rounds -= 1
                 at = at + 1 if at + 1 < costs.n_edges else 0
         return self.model.energy(&labels[0])

@@ -107,7 +107,7 @@ cdef class RayWalk:
         change[0] = 1 if self.missing[r] > 0 else -1
         for i in range(self.start[r], self.start[r + 1]):
             v = self.node[i]
-            if not 0 <= labels[v] + change[0] < self.packed.costs.most_labels or self.rests[v] > now:
+            if not 0 <= labels[v] + change[0] < self.packed.costs.max_labels or self.rests[v] > now:
                 continue
             price = self.difference(v, change[0], labels)
             for j in range(self.first[v], self.first[v + 1]):
@@ -133,17 +133,17 @@ cdef class RayWalk:
                 i -= labels[self.node[p]]
             self.add(r, -i)
 
-    def walk(self, int32_t[::1] labels, Py_ssize_t most_steps, double weight):
+    def walk(self, int32_t[::1] labels, Py_ssize_t max_steps, double weight):
         """Change labels until all sums are correct; return whether they are.
 
         labels : (V,), in range    INOUT
-        most_steps : limit on the steps
+        max_steps : limit on the steps
         weight : initial weight of an error of one, in units of the costs; positive
         """
         cdef Py_ssize_t v, change = 0, now = 0
         self.begin(labels, weight)
         with nogil:
-            while self.n_wrong > 0 and now < most_steps:
+            while self.n_wrong > 0 and now < max_steps:
                 now += 1
                 v = self.step(&labels[0], now, weight, &change)
                 if v >= 0:
@@ -151,7 +151,7 @@ cdef class RayWalk:
                     self.rests[v] = now + 5 + <Py_ssize_t> (next_random(&self.state) % 16)
         return self.n_wrong == 0
 
-    def improve(self, int32_t[::1] labels, Py_ssize_t most_steps, double weight):
+    def improve(self, int32_t[::1] labels, Py_ssize_t max_steps, double weight):
         """Lower the energy of labels with correct sums; the sums of the result are correct.
 
         Parameters are those of `walk`; each change that is tried as a start, or made, is a step.
@@ -166,11 +166,11 @@ cdef class RayWalk:
                 f"the sums of the labels do not match those of the rays: {self.n_wrong} of "
                 f"{self.sums.shape[0]} differ")
         with nogil:
-            while now < most_steps:
+            while now < max_steps:
                 now += 1
                 v = <Py_ssize_t> (next_random(&self.state) % <uint64_t> V)
                 change = 1 - 2 * <Py_ssize_t> (next_random(&self.state) & 1)
-                if not 0 <= labels[v] + change < self.packed.costs.most_labels:
+                if not 0 <= labels[v] + change < self.packed.costs.max_labels:
                     continue
                 poll_signals(50)
                 total = self.difference(v, change, &labels[0])

@@ -4,7 +4,7 @@ from sstruct._kernels._storage cimport Storage
 
 
 cdef class SumConstraint(Storage):
-    cdef Py_ssize_t most_places, most_labels, used
+    cdef Py_ssize_t max_places, max_labels, used
     cdef double* sums
     cdef const double** phi
     # Of the current call

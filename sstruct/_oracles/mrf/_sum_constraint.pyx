@@ -27,22 +27,22 @@ cdef class SumConstraint:
 
     Parameters
     ----------
-    most_places, most_labels : int
+    max_places, max_labels : int
         At least 1.
 
     Notes
     -----
-    With n positions and k = most_labels - 1: memory O(n k log n), time O(n^2 k^2).
+    With n positions and k = max_labels - 1: memory O(n k log n), time O(n^2 k^2).
     """
 
-    def __cinit__(self, Py_ssize_t most_places, Py_ssize_t most_labels):
+    def __cinit__(self, Py_ssize_t max_places, Py_ssize_t max_labels):
         cdef Py_ssize_t depth = 2
-        if most_places < 1 or most_labels < 1:
-            raise ValueError(f"got {most_places} places and {most_labels} labels, expected at least 1")
-        self.most_places, self.most_labels = most_places, most_labels
-        while 1 << (depth - 2) < most_places:
+        if max_places < 1 or max_labels < 1:
+            raise ValueError(f"got {max_places} places and {max_labels} labels, expected at least 1")
+        self.max_places, self.max_labels = max_places, max_labels
+        while 1 << (depth - 2) < max_places:
             depth += 1
-        self.grow(<void**> &self.sums, depth * most_places * (most_labels + 1), sizeof(double))
+        self.grow(<void**> &self.sums, depth * max_places * (max_labels + 1), sizeof(double))
         self.grow(<void**> &self.phi, 1 << depth, sizeof(double*))
 
     cdef Py_ssize_t lowest(self, Py_ssize_t size) noexcept nogil:

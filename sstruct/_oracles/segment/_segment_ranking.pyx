@@ -19,7 +19,7 @@ from sstruct._oracles.core._path_ranking cimport PathRanking, add_input
 from sstruct._oracles.segment._segment_ranges cimport SegmentRanges
 
 # At least the number of nodes of a tree that cover a range of leaves: two of each depth.
-cdef enum: MOST_COVERING = 128
+cdef enum: MAX_COVERING = 128
 
 
 cdef class SegmentRanking(PathRanking):
@@ -175,7 +175,7 @@ cdef class SegmentRanking(PathRanking):
             self, Py_ssize_t k, int64_t first, int64_t last, double offset) except -1 nogil:
         """Append the nodes of a label's tree that cover the leaves first ... last, if there are any."""
         cdef int64_t low = first + self.width, high = last + self.width + 1
-        self.reserve_front(MOST_COVERING)
+        self.reserve_front(MAX_COVERING)
         while low < high:
             if low % 2 == 1:
                 add_input(self, k * self.block + low, offset)

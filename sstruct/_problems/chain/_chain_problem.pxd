@@ -29,7 +29,7 @@ cdef class ChainProblem(BlockProblem):
     cdef const double[:, ::1] edge_penalty
     cdef const double[:, ::1] boundary_penalty
     cdef const int32_t[:, ::1] errors   # `cost` as integers, or empty
-    cdef const int64_t[::1] most_errors
+    cdef const int64_t[::1] max_errors
     cdef readonly Py_ssize_t n_labels, n_features, states_per_label
     cdef readonly bint bias, boundaries, transitions, tied, masked, has_known
     cdef const int32_t[:, ::1] group  # K x KP: group of each transition if they are tied, -1: no weight

@@ -29,7 +29,7 @@ from sstruct._kernels._constants cimport VECTOR_WORK
 from sstruct._oracles.chain._error_table cimport ErrorTable
 from sstruct._oracles.chain._top_k cimport ChainRanking
 from sstruct._oracles.chain._viterbi cimport (
-    LEAST_PRUNED, chain_max_marginals, transition_bounds, viterbi_labels)
+    MIN_PRUNED_LABELS, chain_max_marginals, transition_bounds, viterbi_labels)
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._node_labels cimport collect_labels, forget_labels
 from sstruct._problems.core._node_weights cimport (
@@ -57,7 +57,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
 
 # Pruning with bounds takes about as much time per node as adding this number of vectors of scores of all
 # labels; measured on synthetic sequences with 1,000 labels.
-cdef Py_ssize_t MOST_ADDED = 84
+cdef Py_ssize_t MAX_ADDED_VECTORS = 84
 
 # For arrays that a problem does not need.
 cdef double[::1] NO_VALUES = np.empty(0)
@@ -144,7 +144,7 @@ cdef class ChainProblem(BlockProblem):
             self.boundary_penalty = penalties(model.boundary_mask, (2, K), self.KP, "boundary_mask")
         self._set_scratch()
         # Estimated from sizes only: the labels skipped depend on bounds, which differ between threads.
-        self.n_added = min(K, MOST_ADDED) if self.edge_bounds.shape[0] > 0 else K
+        self.n_added = min(K, MAX_ADDED_VECTORS) if self.edge_bounds.shape[0] > 0 else K
         work = features.n_stored / max(n_rows, 1) * (K if self.nodes.step > 0 else self.KP)
         self.oracle_work = VECTOR_WORK * (<double> total / n) * (work + self.KP * self.n_added)
         self.batch_size = 1 if self.oracle_is_quick else batch_size(n, self.oracle_work)
@@ -158,7 +158,7 @@ cdef class ChainProblem(BlockProblem):
         lengths = np.asarray(self.length)
         errors, most = error_counts(self.cost, K, self.labels, np.asarray(self.start), lengths)
         if errors is not None:
-            self.has_product, self.errors, self.most_errors = True, errors, most
+            self.has_product, self.errors, self.max_errors = True, errors, most
             # Mean number of vectorized multiply-adds for the table of a block.
             table_work = float((lengths * (most + 1)).mean()) * K * self.KP / 2
             self.product_work = self.oracle_work + VECTOR_WORK * table_work
@@ -178,7 +178,7 @@ cdef class ChainProblem(BlockProblem):
         self.where_edge = places[size + 2 * KP + longest:]
         self.table = np.zeros(self.n_labels * KP) if self.masked or self.tied else NO_VALUES
         self.accumulator, self.error_table = None, ErrorTable()
-        skips = self.transitions and not (self.masked or self.tied) and self.n_labels >= LEAST_PRUNED
+        skips = self.transitions and not (self.masked or self.tied) and self.n_labels >= MIN_PRUNED_LABELS
         self.edge_bounds = np.empty(3 * KP) if skips else NO_VALUES
 
     def _keep_squares(self, squares):
@@ -400,7 +400,7 @@ cdef class ChainProblem(BlockProblem):
     cdef int maximize_product(
             self, Py_ssize_t i, const double* w, double margin, int32_t* code,
             OracleAnswer* answer) except -1 nogil:
-        cdef Py_ssize_t L = self.length[i], first = self.start[i], most = self.most_errors[i]
+        cdef Py_ssize_t L = self.length[i], first = self.start[i], most = self.max_errors[i]
         cdef Py_ssize_t d, n_values, best = 0
         cdef double value, true_score = 0
         cdef const int32_t* codes[1]

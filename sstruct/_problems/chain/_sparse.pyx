@@ -23,8 +23,8 @@ from sstruct._problems.core._rows import csr_arrays
 # Sparse decoding is faster for at least this many labels and at most this share of nonzero
 # transitions: twice as fast with 200 labels and a share of 0.02, 60 times as fast with 3,000 labels and
 # 0.03. With a share of 0.3, it is slower for up to 800 labels.
-LEAST_LABELS = 200
-MOST_DENSITY = 0.1
+MIN_LABELS = 200
+MAX_DENSITY = 0.1
 
 
 cdef struct SparseDecoding:
@@ -62,7 +62,7 @@ cdef int decode_block(
 def sparse_transitions(table):
     """Return (indptr, indices, values) of the rows of a (K, K) table, or None if it is small or dense."""
     K = len(table)
-    if K < LEAST_LABELS or np.count_nonzero(table) > int(MOST_DENSITY * K * K):
+    if K < MIN_LABELS or np.count_nonzero(table) > int(MAX_DENSITY * K * K):
         return None
     return csr_arrays(contiguous(table))
 

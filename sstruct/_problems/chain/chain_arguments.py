@@ -197,10 +197,10 @@ def check_edge_rows(start, length, n_rows, n_features, n_labels):
 
 
 # A table by number of errors costs about (errors + 1) / 2 times as much as Viterbi, and a search by
-# bisection about ten times as much. MOST_VITERBIS limits this factor of a table, as a mean over
-# nodes; MOST_ENTRIES limits its entries of 2 bytes.
-MOST_VITERBIS = 100
-MOST_ENTRIES = 2**25
+# bisection about ten times as much. MAX_VITERBIS limits this factor of a table, as a mean over
+# nodes; MAX_ENTRIES limits its entries of 2 bytes.
+MAX_VITERBIS = 100
+MAX_ENTRIES = 2**25
 
 
 def error_counts(cost, n_labels, labels, start, length):
@@ -214,12 +214,12 @@ def error_counts(cost, n_labels, labels, start, length):
         The largest number of errors of a labeling of each block.
     """
     cost = np.asarray(cost)
-    if (cost != np.floor(cost)).any() or cost.max() > MOST_ENTRIES or n_labels > 2**16:
+    if (cost != np.floor(cost)).any() or cost.max() > MAX_ENTRIES or n_labels > 2**16:
         return None, None
     errors = cost.astype(np.int32)
     total = np.r_[0, np.cumsum(errors.max(axis=1)[np.maximum(labels, 0)], dtype=np.int64)]
     most = total[start + length] - total[start]
-    costly = (most * length).sum() > 2 * MOST_VITERBIS * length.sum()
-    if costly or ((most + 1) * length).max() * cost.shape[1] > MOST_ENTRIES:
+    costly = (most * length).sum() > 2 * MAX_VITERBIS * length.sum()
+    if costly or ((most + 1) * length).max() * cost.shape[1] > MAX_ENTRIES:
         return None, None
     return errors, most

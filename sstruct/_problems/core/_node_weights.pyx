@@ -2,7 +2,7 @@
 # (a) Weights of node features are stored feature by feature, F x KP: sparse rows then read the weights of
 #     all labels at once. With dense rows this order is slow for single labels, and the weights are read
 #     again for every row.
-# (b) While weights are tracked, dense rows of at least LEAST_FEATURES use a copy of them that is stored
+# (b) While weights are tracked, dense rows of at least MIN_FEATURES use a copy of them that is stored
 #     label by label. It is made when it is first needed, and changes are written back when tracking ends;
 #     until then the original is out of date. Potentials are products of small blocks of rows and labels.
 # (c) Products with the copy have other last bits than those with the original. Which of them is used
@@ -31,7 +31,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
         int64_t count, double* w, int64_t step) noexcept nogil
 
 # With fewer features, rows are too short for sums over vectors of features (benchmarks/notes/chains.md).
-cdef Py_ssize_t LEAST_FEATURES = 64
+cdef Py_ssize_t MIN_FEATURES = 64
 # Number of rows that are multiplied with all labels before the next ones: they remain in the cache.
 cdef Py_ssize_t ROWS_AT_ONCE = 32
 # Decoding fewer rows takes less time than copying the weights.
@@ -55,7 +55,7 @@ cdef class NodeWeights:
         if features.n_scores not in (0, n_labels):
             raise ValueError(f"found scores of {features.n_scores} labels, expected {n_labels}")
         self.features, self.n_labels, self.KP = features, n_labels, sstruct_padded(n_labels)
-        if features.rows.indices == NULL and features.n_features >= LEAST_FEATURES:
+        if features.rows.indices == NULL and features.n_features >= MIN_FEATURES:
             self.step = (features.n_features + 7) // 8 * 8
         padded = self.step > features.n_features   # entries that remain zero
         cdef double[::1] owner = (np.zeros if padded else np.empty)(n_labels * self.step + 8)

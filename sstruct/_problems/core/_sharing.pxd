@@ -8,7 +8,7 @@ cdef enum:
     COMPARE_EVERY = 32
     # Number of single-threaded runs after slower shared ones; doubled each time the next is slow too.
     FIRST_REST = 16
-    MOST_REST = 1024
+    MAX_REST = 1024
     # Work of a visit above which passing its move to another processor always pays.
     LONG_WORK = 4000
     # After a single-threaded run, lanes copy w; for more weights, runs are not compared.
@@ -62,6 +62,6 @@ cdef inline void note_run(
         sharing.slow = 0 < 1.15 * sharing.alone < pace
     if left or (sharing.slow and slow_before):
         sharing.resting = sharing.rest
-        sharing.rest = min(2 * sharing.rest, MOST_REST)
+        sharing.rest = min(2 * sharing.rest, MAX_REST)
     elif not sharing.slow:
         sharing.rest = max(sharing.rest // 2, FIRST_REST)

@@ -6,7 +6,7 @@ from sstruct._checks.arrays import contiguous
 
 # Upper limit of stored counts, such as calls or passes. No fit reaches it, and sums of many counts
 # below it are exact.
-MOST_COUNTED = 2**40
+MAX_COUNT = 2**40
 
 
 def kept_array(

@@ -26,7 +26,7 @@ import sys
 
 import numpy as np
 
-from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
+from sstruct._problems.core.kept_arrays import MAX_COUNT, kept_array
 from sstruct._problems.custom.oracle_calls import Constraint
 
 # Relative to the magnitudes of score and loss: differences below ROUNDING are rounding errors, perhaps of
@@ -371,7 +371,7 @@ cdef class CallableProblem(BlockProblem):
         """Restore the state of `memory`."""
         for count, name in ((self.poor, "suboptimal_answers"), (self.wrong, "wrong_answers")):
             np.asarray(count)[:] = kept_array(
-                kept, name, np.int64, self.n_blocks, least=0, most=MOST_COUNTED // self.n_blocks)
+                kept, name, np.int64, self.n_blocks, least=0, most=MAX_COUNT // self.n_blocks)
         self.restore_planes(kept)
 
     def py_planes(self, Py_ssize_t i):

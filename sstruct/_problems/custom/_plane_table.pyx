@@ -18,10 +18,10 @@ import numpy as np
 
 from sstruct._problems.core.kept_arrays import kept_array, kept_sizes
 
-# Limit of restored planes: MANY_PLANES for each block, and MOST_PLANES more for all blocks together. Fits
+# Limit of restored planes: MANY_PLANES for each block, and MAX_PLANES more for all blocks together. Fits
 # keep about a thousand per block.
 MANY_PLANES = 1100
-MOST_PLANES = 2**20
+MAX_PLANES = 2**20
 
 
 cdef extern from "sstruct/_kernels/kernels.h":
@@ -328,7 +328,7 @@ cdef class PlaneTable:
             kept, "plane_index", np.int32, least=0, most=self.n_weights - 1)
         n = len(kept_array(kept, "plane_block", np.int64))
         block = kept_array(kept, "plane_block", np.int64, n, least=0, most=self.n_blocks - 1)
-        code = kept_array(kept, "plane_code", np.int64, n, least=1, most=MOST_PLANES)
+        code = kept_array(kept, "plane_code", np.int64, n, least=1, most=MAX_PLANES)
         size, _ = kept_sizes(kept, "plane_size", n, len(value), "plane_value")
         dense = kept_array(kept, "plane_dense", np.int8, n, least=0, most=1)
         loss = kept_array(kept, "plane_loss", np.float64, n, least=0)
@@ -339,7 +339,7 @@ cdef class PlaneTable:
             raise ValueError("plane_code: planes are not sorted by blocks and numbers")
         # The number of a plane is its position in an array, so that it must be limited.
         last = code[np.r_[~same, True]]
-        if last.sum() > MANY_PLANES * len(last) + MOST_PLANES:
+        if last.sum() > MANY_PLANES * len(last) + MAX_PLANES:
             raise ValueError(
                 f"plane_code: found {last.sum()} planes of {len(last)} blocks, more than any fit keeps")
         whole = dense != 0

@@ -18,7 +18,7 @@ from sstruct._problems.custom._plane_table import dense_difference, sparse_diffe
 
 METHODS = ("joint_feature", "loss", "argmax")
 # Limit of nested containers in digests of samples.
-MOST_NESTED = 200
+MAX_NESTING = 200
 # Methods of which both must be implemented, or neither.
 FORMS = ("encode", "decode")
 
@@ -424,7 +424,7 @@ def digest(value):
 
 def _feed(state, value, above=()):
     """Add a value to a digest; `above` has the ids of the containers that contain it."""
-    if id(value) in above or len(above) == MOST_NESTED:
+    if id(value) in above or len(above) == MAX_NESTING:
         state.update(b"...")
         return
     within = (*above, id(value))

@@ -144,7 +144,7 @@ cdef class GraphProblem(BlockProblem):
     cdef const int32_t* offset_position
     cdef const double* offsets
     cdef double[::1] node_costs, own_node_costs, label_score, accumulator
-    cdef double[::1] most_of_tables, most_of_edges
+    cdef double[::1] max_of_tables, max_of_edges
     cdef int32_t[::1] place, label, other_labels, true_labels
     cdef unsigned char[::1] differs
     cdef CutMarginals cuts
@@ -228,8 +228,8 @@ cdef class GraphProblem(BlockProblem):
         self.label = np.empty(self.KP, dtype=np.int32)
         self.other_labels, self.true_labels = np.empty((2, n_nodes), dtype=np.int32)
         self.differs = np.empty(n_nodes, dtype=np.uint8)
-        self.most_of_tables = np.empty(max(self.pairwise.n_features, 1))
-        self.most_of_edges = np.empty(n_nodes if self.has_counts else 1)
+        self.max_of_tables = np.empty(max(self.pairwise.n_features, 1))
+        self.max_of_edges = np.empty(n_nodes if self.has_counts else 1)
         self.accumulator = None
         self.cuts, self.forest, self.sums = CutMarginals(), Forest(), ForestSums()
 
@@ -470,12 +470,12 @@ cdef class GraphProblem(BlockProblem):
     cdef void forbid_labels(self, Py_ssize_t i) noexcept nogil:
         """Give labels that a node may not have a cost above any possible gain. O(V K + E G + G K^2).
 
-        most_of_edges[v]: the sum of the largest costs of the edges at v.
+        max_of_edges[v]: the sum of the largest costs of the edges at v.
         """
         cdef GraphCosts* costs = &self.costs
         cdef Py_ssize_t v, e, g, k, K = self.n_labels, KP = self.KP, G = costs.n_features
-        cdef double* table = &self.most_of_tables[0]
-        cdef double* edges = &self.most_of_edges[0]
+        cdef double* table = &self.max_of_tables[0]
+        cdef double* edges = &self.max_of_edges[0]
         cdef double* node
         cdef double most, least
         cdef int32_t n_own

@@ -34,7 +34,7 @@ import numpy as np
 cdef enum: HEAD = 2              # number of entries of the share
 cdef double OPEN = 1e-12
 # Smallest loss, as a share of the sum over labels, that a mixture with the truth has beyond rounding.
-cdef double LEAST_SHARE = 1e-15
+cdef double MIN_SHARE = 1e-15
 # Approximate number of cuts of a polygon search, for batch sizes and choices of solvers.
 cdef double CUTS = 6
 
@@ -120,7 +120,7 @@ cdef class MixtureProblem(WrappedProblem):
             most = max(most, self.weights[k])
         return max(
             scale * scale * most / (8 * self.polygon.score_scale),
-            LEAST_SHARE * self.polygon.loss_scale / margin)
+            MIN_SHARE * self.polygon.loss_scale / margin)
 
     cdef int value_of(
             self, Py_ssize_t i, double margin, const int32_t* code, double* h, double* g,

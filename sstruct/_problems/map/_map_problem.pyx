@@ -87,7 +87,7 @@ cdef class MapProblem(BlockProblem):
             np.asarray(self.tree_work)[self.n_trees:] += terms.work
         self.oracle_work = float(np.mean(self.tree_work))
         self.constant = places["constant"]
-        self.belief, self.potential = np.empty((2, places["most_labels"]))
+        self.belief, self.potential = np.empty((2, places["max_labels"]))
         self.message = np.empty(int(model.n_labels.max()))
         if of is None:
             self.center, self.truth_cost = np.zeros(self.n_weights), np.zeros(self.n_blocks)

@@ -34,7 +34,7 @@ def place_multipliers(model, cover):
     -------
     dict
         share (n_positions,): share of a node's cost, one over its number of copies. label_at
-        (n_positions,): start of the labels of a position among those of its block; most_labels:
+        (n_positions,): start of the labels of a position among those of its block; max_labels:
         largest number of labels of a block.
         shared (n_shared,): positions with multipliers, for block t
         ``shared[shared_start[t]:shared_start[t + 1]]``; that of label k is at
@@ -70,7 +70,7 @@ def place_multipliers(model, cover):
     return {
         "share": 1.0 / copies[node],
         "label_at": begins - begins[start[:-1]][tree],
-        "most_labels": int((ends[start[1:] - 1] - begins[start[:-1]]).max()),
+        "max_labels": int((ends[start[1:] - 1] - begins[start[:-1]]).max()),
         "shared": (shared - start[:-1][tree[shared]]).astype(np.int32),
         "shared_start": np.r_[0, np.cumsum(is_shared[node])][start],
         "weight_at": (begin[node] + number)[shared],

@@ -19,7 +19,7 @@ import numpy as np
 
 from sstruct._checks.shown import shortened
 from sstruct._problems.core._block_problem import batch_size
-from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
+from sstruct._problems.core.kept_arrays import MAX_COUNT, kept_array
 
 SEARCHES = {"product": PRODUCT, "angular": ANGULAR, "bisecting": BISECTING, "binary": BINARY}
 # Approximate number of queries of a search, for batch sizes and choices of solvers.
@@ -245,7 +245,7 @@ cdef class SlackProblem(WrappedProblem):
         cdef const int32_t[::1] code = kept_array(
             kept, "search_code", np.int32, self.found.code.shape[0])
         cdef Py_ssize_t i, n = self.n_blocks
-        queries = kept_array(kept, "search_queries", np.int64, n, least=0, most=MOST_COUNTED // n)
+        queries = kept_array(kept, "search_queries", np.int64, n, least=0, most=MAX_COUNT // n)
         lams = kept_array(kept, "search_lam", np.float64, n, values="any")
         for i in range(self.found.start.shape[0] - 1):
             self.problem.check_code(i, code[self.found.start[i]:self.found.start[i + 1]])

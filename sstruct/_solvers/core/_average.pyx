@@ -16,14 +16,14 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t
 import numpy as np
 
 from sstruct._kernels.slices import by_slices
-from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
+from sstruct._problems.core.kept_arrays import MAX_COUNT, kept_array
 
 # The weights of the iterates grow like k^7 in pass k at first; later about ten passes count. Among
 # growths 2, 4, 7 and 11 and memories of 7, 10 and 14 passes, this was within 6 % of the best time to
 # a gap of 0.01 on OCR letters, CoNLL-2000, digits, USPS, Yeast and generated sequences (one run each).
 # Growth 11 was 20 % slower on CoNLL-2000; growth 2 was worse than the last iterate on three of them.
 cdef double GROWTH = 7
-cdef double LEAST_RATE = 0.1
+cdef double MIN_RATE = 0.1
 # Bytes of an entry with its index, and of an entry of a vector of all weights.
 cdef Py_ssize_t COMPACT = 12, WHOLE = 8
 
@@ -74,7 +74,7 @@ cdef class RunningAverage:
         offset = problem.without_padding(offset)
         numbers = kept_array(kept, f"{name}_numbers", np.float64, 3)
         scale, linear, count = numbers.tolist()
-        if not (0 < scale <= 1 and 0 <= count <= MOST_COUNTED and count == int(count)):
+        if not (0 < scale <= 1 and 0 <= count <= MAX_COUNT and count == int(count)):
             raise ValueError(
                 f"{name}_numbers: {numbers}, expected a scale in (0, 1], a sum of losses and a count")
         self.offset, self.scale, self.linear, self.count = offset, scale, linear, int(count)
@@ -102,7 +102,7 @@ cdef class PassAverage:
         """Add an iterate to the average."""
         self._check_size(w)
         self.count += 1
-        self._approach(w, max((GROWTH + 1) / (GROWTH + self.count), LEAST_RATE))
+        self._approach(w, max((GROWTH + 1) / (GROWTH + self.count), MIN_RATE))
 
     def resume(self, const double[::1] w not None, count):
         """Replace the average by w, the average of `count` iterates."""

@@ -15,7 +15,7 @@ from sstruct._solvers.core._working_set cimport (
 
 import numpy as np
 
-from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
+from sstruct._problems.core.kept_arrays import MAX_COUNT, kept_array
 
 
 def snapshot(DualState state not None):
@@ -79,7 +79,7 @@ def resume(DualState state not None, kept):
         raise ValueError("random: expected a state of the generator, found four zeros")
     dual, linear, work, total_gap = kept_array(kept, "values", np.float64, 4).tolist()
     n_oracle_calls, n_steps = kept_array(
-        kept, "counts", np.int64, 2, least=0, most=MOST_COUNTED).tolist()
+        kept, "counts", np.int64, 2, least=0, most=MAX_COUNT).tolist()
     # The memory is restored before the codes, which may refer to it.
     state.problem.restore_memory(kept)
     for i in range(n):

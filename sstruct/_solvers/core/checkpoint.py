@@ -23,11 +23,11 @@ except ImportError:  # Windows
 FORMAT = 3
 REMOVE = "Remove it, or choose another path"
 # Upper limit of plausible running times: a thousand years.
-MOST_SECONDS = 3e10
+MAX_SECONDS = 3e10
 # Largest share of the time of a fit that is spent on writing.
 SHARE = 0.05
 # Far more fields than any problem and solver have.
-MOST_FIELDS = 100
+MAX_FIELDS = 100
 # Header that `np.savez` writes before the values of a one-dimensional array.
 HEADER = re.compile(
     rb"\x93NUMPY\x01\x00(?s:..)\{'descr': '([<>|][fiu][148])', 'fortran_order': False, "
@@ -313,8 +313,8 @@ def read_arrays(opened):
     arrays = {}
     with zipfile.ZipFile(opened) as file:
         members = file.infolist()
-        if len(members) > MOST_FIELDS:
-            raise ValueError(f"found {len(members)} fields, expected at most {MOST_FIELDS}")
+        if len(members) > MAX_FIELDS:
+            raise ValueError(f"found {len(members)} fields, expected at most {MAX_FIELDS}")
         if sum(member.file_size for member in members) > length:
             raise ValueError("the fields are larger than the file")
         for member in members:

@@ -4,7 +4,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
+from sstruct._problems.core.kept_arrays import MAX_COUNT, kept_array
 
 COLUMNS = {
     "seconds": np.float64,
@@ -90,7 +90,7 @@ class History:
         columns = []
         for name, dtype in self.columns.items():
             field = f"history_{name}"
-            of_counts = {"least": 0, "most": MOST_COUNTED} if dtype is np.int64 else {}
+            of_counts = {"least": 0, "most": MAX_COUNT} if dtype is np.int64 else {}
             column = kept_array(kept, field, dtype, n_passes, values="any", **of_counts)
             columns.append(column.tolist())
         if columns[PASSES] != list(range(1, n_passes + 1)):

@@ -13,12 +13,12 @@ from sstruct._kernels._clock import seconds
 from sstruct._kernels._interruption import GracePeriod
 from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 from sstruct._problems.core._thread_pool import ThreadPool
-from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
+from sstruct._problems.core.kept_arrays import MAX_COUNT, kept_array
 from sstruct._solvers.core._average import PassAverage
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import aligned_zeros, from_prior, squared_norm
 from sstruct._solvers.core.best_weights import COLUMN, BestWeights
-from sstruct._solvers.core.checkpoint import MOST_SECONDS, note
+from sstruct._solvers.core.checkpoint import MAX_SECONDS, note
 from sstruct._solvers.core.history import History
 from sstruct._solvers.core.rounding import HALF, Rounding
 from sstruct._solvers.core.status import Limit, Status
@@ -367,11 +367,11 @@ class Solver:
 
     def _restore_record(self, arrays, notes):
         """Restore the record of `_record_kept`; raise ValueError if it is invalid."""
-        self.n_passes = note(notes, "n_passes", int, MOST_COUNTED)
+        self.n_passes = note(notes, "n_passes", int, MAX_COUNT)
         self.history.restore(arrays, self.n_passes)
-        self.begin -= note(notes, "seconds", float, MOST_SECONDS)
-        self.certificate_seconds = note(notes, "certificate_seconds", float, MOST_SECONDS)
-        self.n_approximate = note(notes, "n_approximate", int, MOST_COUNTED)
+        self.begin -= note(notes, "seconds", float, MAX_SECONDS)
+        self.certificate_seconds = note(notes, "certificate_seconds", float, MAX_SECONDS)
+        self.n_approximate = note(notes, "n_approximate", int, MAX_COUNT)
         self.gap_ratio = note(notes, "gap_ratio", float)
         if self.pass_average is not None:
             average = kept_array(arrays, "pass_average", np.float64, self.problem.n_weights)

@@ -5,9 +5,9 @@ import numpy as np
 from sstruct._problems.core.kept_arrays import kept_array, kept_sizes
 
 # Tables of distances grow with the squares of the numbers of labelings. Fits keep about a thousand
-# labelings per block; above that, all tables together may hold at most MOST_DISTANCES entries.
+# labelings per block; above that, all tables together may hold at most MAX_DISTANCES entries.
 MANY_LABELINGS = 1000
-MOST_DISTANCES = 2**27
+MAX_DISTANCES = 2**27
 
 
 def kept_dual_weights(kept, n_blocks=None):
@@ -36,7 +36,7 @@ def kept_dual_weights(kept, n_blocks=None):
         i = int(np.argmax(wrong))
         raise ValueError(f"alpha: the dual weights of block {i} sum to {sums[i]}, expected 1")
     distances = np.square(size, dtype=np.float64).sum()
-    if distances > MANY_LABELINGS * len(alpha) + MOST_DISTANCES:
+    if distances > MANY_LABELINGS * len(alpha) + MAX_DISTANCES:
         i = int(np.argmax(size))
         raise ValueError(f"size: found {size[i]} labelings of block {i}, more than any fit keeps")
     return size, alpha

@@ -26,7 +26,7 @@ import sys
 from sstruct._solvers.frank_wolfe.constants import Constants
 
 # Concurrent visits do not see each other's moves: more of them would gain less per visit.
-MOST_LAG = 8
+MAX_LAG = 8
 # Work of deciding whether to visit a block.
 cdef double CHECK_WORK = 1
 DEFAULTS = Constants()
@@ -64,8 +64,8 @@ cdef class PassPlan:
             self, StepKind kind, Sampling sampling, Py_ssize_t number, Py_ssize_t keep,
             double deadline, blocks=None, Py_ssize_t lag=0, constants=DEFAULTS,
             part=None):
-        if not 0 <= lag <= MOST_LAG:
-            raise ValueError(f"lag must be between 0 and {MOST_LAG}, found {lag}")
+        if not 0 <= lag <= MAX_LAG:
+            raise ValueError(f"lag must be between 0 and {MAX_LAG}, found {lag}")
         self.lag, self.max_working_set = lag, constants.max_working_set
         self.cache_gap_share = constants.cache_gap_share
         self.cache_mean_gap_share = constants.cache_mean_gap_share

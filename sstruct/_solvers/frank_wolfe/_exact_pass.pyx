@@ -37,7 +37,7 @@ import numpy as np
 # of 0.003 if 12 classes share the dual weight of a row, and 0.24, 0.26 and 0.27 s if few do; for 1,000
 # dense classes, 8 and 24 took 3.9 and 3.7 s.
 cdef enum:
-    MOST_RIVALS = 8
+    MAX_RIVALS = 8
 
 
 cdef struct Visit:
@@ -179,7 +179,7 @@ cdef int cache_rivals(
     cdef Py_ssize_t n_above = 0
     cdef double* d = lane.scratch.score
     cdef double curvature = choice_curvature(state, problem, i), level, total = 0
-    cdef int32_t rivals[MOST_RIVALS]
+    cdef int32_t rivals[MAX_RIVALS]
     cdef int32_t code
     for k in range(working_set.size):
         d[k] = curvature * working_set.alpha[k] + score[labeling(working_set, k)[0]]
@@ -189,14 +189,14 @@ cdef int cache_rivals(
     for k in range(problem.n_choices):
         code = <int32_t> k
         if score[k] > level and (
-                n_rivals < MOST_RIVALS or score[k] > score[rivals[MOST_RIVALS - 1]]
+                n_rivals < MAX_RIVALS or score[k] > score[rivals[MAX_RIVALS - 1]]
                 ) and find(working_set, &code) < 0:
-            j = min(n_rivals, MOST_RIVALS - 1)
+            j = min(n_rivals, MAX_RIVALS - 1)
             while j > 0 and score[k] > score[rivals[j - 1]]:
                 rivals[j] = rivals[j - 1]
                 j -= 1
             rivals[j] = code
-            n_rivals = min(n_rivals + 1, MOST_RIVALS)
+            n_rivals = min(n_rivals + 1, MAX_RIVALS)
     for j in range(n_rivals):
         # In a full working set, new labelings would replace better ones.
         if not score[rivals[j]] > level or working_set.size >= batch.max_labelings:

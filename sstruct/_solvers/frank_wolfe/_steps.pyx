@@ -30,7 +30,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
 cdef double TINY = 1e-300
 # An away step scales the other entries by 1 + alpha / rest. If their sum `rest` is smaller than this,
 # the direction consists of rounding errors.
-cdef double LEAST_REST = 1e-6
+cdef double MIN_REST = 1e-6
 # A corrective visit ends once the block's gap over its working set is this share of its initial
 # value, or after this many pairwise steps.
 cdef double CORRECTION = 0.1
@@ -134,7 +134,7 @@ cdef int step_from_mean(
         for k in range(working_set.size):
             if k != v:
                 rest += alpha[k]
-        away = rest > LEAST_REST
+        away = rest > MIN_REST
     if away:
         s = v
         direction.slope = mean - lane.scratch.score[lowest]

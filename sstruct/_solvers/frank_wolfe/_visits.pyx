@@ -44,7 +44,7 @@ cdef double MUCH = 0.6
 cdef double SLOW = 1.3, A_START = 1e-4
 cdef Py_ssize_t VISITS_PER_CHECK = 32
 # With fewer visits per lane, waiting costs more than additional threads save.
-cdef Py_ssize_t LEAST_VISITS = 8
+cdef Py_ssize_t MIN_VISITS = 8
 
 
 cdef struct Run:
@@ -86,7 +86,7 @@ cdef bint visit_all(
     run.base, run.next, run.stopped, run.count = state.n_visits, 0, 0, visits.count
     run.n_waits, run.waited, run.left = 0, 0, 0
     run.work, run.alone, run.n_checks = state.work, 0, 0
-    run.n_lanes = max(1, min(n_threads, visits.lag + 1, visits.count // LEAST_VISITS))
+    run.n_lanes = max(1, min(n_threads, visits.lag + 1, visits.count // MIN_VISITS))
     if run.n_lanes > 1:
         sharing = &state.sharing[visits.tidy != NULL]
         run.alone = sharing.alone if visits.alike else 0

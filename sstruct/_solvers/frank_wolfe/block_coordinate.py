@@ -22,7 +22,7 @@ from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
 from sstruct._solvers.frank_wolfe.constants import Constants
 from sstruct._solvers.frank_wolfe.visit_order import (
-    MOST_LAG,
+    MAX_LAG,
     Lag,
     allows_concurrent_visits,
     shards_of,
@@ -44,7 +44,7 @@ EXACT_WEIGHT = 1.5
 # 4.6 s of CPU time in 6 shards (2.9 in memory; one run each).
 READING_WORK = 1.0
 # Largest number of sequential passes to recover a decrease of the dual by concurrent visits.
-MOST_CLIMBS = 40
+MAX_CLIMBS = 40
 # Fraction of the gap, or of the tolerance if it is larger, by which the primal of a certificate may
 # be too large because oracles stop early. On five sets of 60 graphs with 8 labels, times of fits
 # for 0.2, 0.25 and 0.3 varied by up to a third, without a clear best one; 0.1 took up to a third
@@ -55,9 +55,9 @@ LOOSENESS = 0.3
 FADING = 0.7
 # Largest number of parts of an exact pass, see `Options`. On horses (60 graphs, 40 images), 10 and
 # 20 parts took about the same time; 5 took up to a fifth longer, one for each block up to a third.
-MOST_PARTS = 10
-# A pass of cache hits calls no oracle. A fit ends after MOST_ROUNDS * max_iter passes in any case.
-MOST_ROUNDS = 10
+MAX_PARTS = 10
+# A pass of cache hits calls no oracle. A fit ends after MAX_ROUNDS * max_iter passes in any case.
+MAX_ROUNDS = 10
 
 
 class FrankWolfeFit(Solver):
@@ -73,7 +73,7 @@ class FrankWolfeFit(Solver):
 
     takes: ClassVar[dict] = {}
     has_dual_weights = True
-    most_lag = MOST_LAG
+    max_lag = MAX_LAG
 
     def __init__(self, setup, state=None):
         super().__init__(setup)
@@ -107,7 +107,7 @@ class FrankWolfeFit(Solver):
         self.averaged = None
         self.shards = shards_of(setup.problem, options.shard_bytes)
         at_once = allows_concurrent_visits(setup.problem) and not self.constants.sequential_visits
-        self.lag = Lag(state, self.most_lag if at_once else 0)
+        self.lag = Lag(state, self.max_lag if at_once else 0)
         # Order in which the last pass visited the shards.
         self.shard_order = list(range(len(self.shards)))
         # v and the linear term of the dual, computed from the working sets in this order, while
@@ -215,7 +215,7 @@ class FrankWolfeFit(Solver):
 
     def _spent(self):
         """Whether max_iter passes of n oracle calls have been used up."""
-        rounds = self.options.max_iter * (MOST_ROUNDS if self.options.cache else 1)
+        rounds = self.options.max_iter * (MAX_ROUNDS if self.options.cache else 1)
         return self._calls_spent() or self.n_passes >= rounds
 
     def _calls_spent(self):
@@ -292,7 +292,7 @@ class FrankWolfeFit(Solver):
         n = self.problem.n_blocks
         if not self.options.in_parts or shard is not None:
             return [None]
-        size = max(self.problem.batch_size, math.ceil(n / MOST_PARTS))
+        size = max(self.problem.batch_size, math.ceil(n / MAX_PARTS))
         return [(first, min(first + size, n)) for first in range(0, n, size)]
 
     def _climb(self, dual, shard=None):
@@ -301,10 +301,10 @@ class FrankWolfeFit(Solver):
         Cached labelings, which include most of those with dual weight, need only a few passes.
         """
         state, plan = self.state, self._plan(shard=shard, in_order=True)
-        for k in range(MOST_CLIMBS):
+        for k in range(MAX_CLIMBS):
             if state.dual >= dual:  # may never hold if `dual` comes from a modified checkpoint
                 break
-            if k < MOST_CLIMBS // 2 and self.options.multi_plane:
+            if k < MAX_CLIMBS // 2 and self.options.multi_plane:
                 approximate_pass(state, plan, True)
             else:
                 exact_pass(state, self.pool, plan, False)

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sstruct._problems.core.kept_arrays import MOST_COUNTED
+from sstruct._problems.core.kept_arrays import MAX_COUNT
 from sstruct._solvers.core.checkpoint import note
 
 # A visit does not see the moves of the visits before it that run concurrently (`_visits`); their
@@ -15,19 +15,19 @@ from sstruct._solvers.core.checkpoint import note
 # zero. Fits then take 1.00, 1.01 to 1.05 and 1.04 to 1.10 of the work of sequential visits, on
 # CoNLL-2000 1.01 with a lag of three, on Yeast 1.00 with a lag of one and a large multiple with
 # more (benchmarks/notes/machines.md).
-MOST_LAG = 3
+MAX_LAG = 3
 # Fits with fewer blocks, or with less oracle work per pass, use sequential visits: each of 40
 # images determines a large part of w, and digits (1,797 blocks, 77,000) take 1.05 to 1.11 times the
 # work with a lag of one, although their passes are too short for several threads. EWT tags have
 # 485,000.
 FEWEST_BLOCKS = 100
-LEAST_WORK = 3e5
+MIN_WORK = 3e5
 # The loss of the expected gain is a moving average in which the last value has this weight.
 NEWEST = 0.25
 # Above these losses, at a lag of one and at larger lags, the lag is reduced by one. It is increased
 # by one if the predicted loss is below LITTLE_LOSS.
-MOST_ALONE = 0.45
-MOST_LOSS = 0.12
+MAX_LOSS_AT_ONE = 0.45
+MAX_LOSS = 0.12
 LITTLE_LOSS = 0.08
 # Measuring the dual reads v once, so the dual is measured only after this many times as much work.
 UPDATE_EVERY = 4
@@ -104,7 +104,7 @@ def shards_of(problem, most):
 def allows_concurrent_visits(problem):
     """Whether a fit may have concurrent visits."""
     n = problem.n_blocks
-    return not problem.in_order and n >= FEWEST_BLOCKS and n * problem.oracle_work >= LEAST_WORK
+    return not problem.in_order and n >= FEWEST_BLOCKS and n * problem.oracle_work >= MIN_WORK
 
 
 class Lag:
@@ -121,7 +121,7 @@ class Lag:
 
     loss, n_seen = 0.0, 0
 
-    def __init__(self, state, most=MOST_LAG):
+    def __init__(self, state, most=MAX_LAG):
         self.state, self.most, self.now = state, most, min(1, most)
 
     def begin(self):
@@ -148,7 +148,7 @@ class Lag:
         self.loss += max(NEWEST, 1 / self.n_seen) * (max(1 - share, 0.0) - self.loss)
         if share <= 0:
             self._set(0)
-        elif self.loss > (MOST_ALONE if self.now == 1 else MOST_LOSS):
+        elif self.loss > (MAX_LOSS_AT_ONE if self.now == 1 else MAX_LOSS):
             self._set(self.now - 1)
         elif self.now < self.most and self.loss * (self.now + 1) < LITTLE_LOSS * self.now:
             self._set(self.now + 1)
@@ -164,4 +164,4 @@ class Lag:
         """Restore the state from `notes`."""
         self.now = note(notes, "lag", int, self.most)
         self.loss = note(notes, "lag_loss", float)
-        self.n_seen = note(notes, "lag_seen", int, MOST_COUNTED)
+        self.n_seen = note(notes, "lag_seen", int, MAX_COUNT)

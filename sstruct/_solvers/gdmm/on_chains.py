@@ -19,18 +19,18 @@ from sstruct._solvers.gdmm._chain_pass import ChainFactors
 NEW_LABELS = 10
 PASSES_BETWEEN = 10
 # Passes between searches visit the chains whose last gain was at least this share of the mean.
-LEAST_GAIN = 0.5
+MIN_GAIN = 0.5
 # The penalty adds to the curvature of a factor, which is the squared norm of a row for a node and 1
 # for a transition. It is not changed if neither residual is more than BALANCED times the other.
 FIRST_RHO = 1.0
 BALANCED = 3.0
 RHO_CHANGE = 1.5
 BALANCE_EVERY = 3
-MOST_CHANGES = 40
+MAX_CHANGES = 40
 # For more labels, Viterbi with its K^2 operations per node would cost more than everything else.
 # Unless transitions are sparse, a certificate then uses the relaxed primal, and the exact one only
 # if the relaxed primal meets the tolerance.
-MOST_EXACT_LABELS = 300
+MAX_EXACT_LABELS = 300
 # From this pass on, every second pass is certified: a certificate takes about a tenth of the time
 # of a pass, and the tolerance is usually reached after 8 to 16 passes.
 FIRST_EXTRA_CERTIFICATE = 6
@@ -117,7 +117,7 @@ class GDMMFit(Solver):
         for _ in range(PASSES_BETWEEN):
             if seconds() >= self.deadline:
                 break
-            self._run(np.flatnonzero(gain >= LEAST_GAIN * gain.mean()), search=False)
+            self._run(np.flatnonzero(gain >= MIN_GAIN * gain.mean()), search=False)
         if self.adaptive and self.n_passes % BALANCE_EVERY == 0:
             self._balance(residual, movement)
         return self._conclude()
@@ -138,7 +138,7 @@ class GDMMFit(Solver):
     def _balance(self, residual, movement):
         """Raise rho if the relative disagreement exceeds the relative movement, or lower it."""
         marginals, multipliers = squared_sizes(self.factors)
-        if not (marginals > 0 and multipliers > 0) or self.n_changes >= MOST_CHANGES:
+        if not (marginals > 0 and multipliers > 0) or self.n_changes >= MAX_CHANGES:
             return
         disagreement, change = math.sqrt(residual / marginals), math.sqrt(movement / multipliers)
         factor = 1.0
@@ -185,7 +185,7 @@ class GDMMFit(Solver):
         exact = (
             exact
             or hinges is not None
-            or self.problem.n_labels <= MOST_EXACT_LABELS
+            or self.problem.n_labels <= MAX_EXACT_LABELS
             or relative(relaxed - self.dual, relaxed) <= self.options.tol
         )
         if exact:

@@ -16,8 +16,8 @@ from sstruct._solvers.gdmm.on_chains import WITH_FACTORS, n_parts
 # disagreement is not informative about the penalty. 600 rows of bibtex, 3 s of CPU time: relative
 # gap 0.19 (an older certificate), 0.076, 0.046 and 0.043 with a first rho of 1, 0.3, 0.1 and 0.03.
 FIRST_RHO, RHO_STEP, IMBALANCE, PASSES_A_RHO = 0.1, 2.0, 10.0, 5
-MOST_RHO = 1e4
-MOST_GROWTH = 1.01
+MAX_RHO = 1e4
+MAX_GROWTH = 1.01
 # If the residuals are below this share of the marginals, the running weights have the lower primal:
 # on those rows 3.9 after 60 passes, against 5.8 for the consistent point (bound 3.77). Before that,
 # edge weights that disagree with the labels make oracles 40 times slower, for poor values.
@@ -81,7 +81,7 @@ class LabelGDMM(Solver):
             return
         before, self.size = self.size, self.working_set_size
         self.last_balance = self.n_passes
-        if self.size > MOST_GROWTH * before:
+        if self.size > MAX_GROWTH * before:
             return
         rho, residual = self.factors.rho, math.sqrt(self.factors.residual)
         change = rho * math.sqrt(self.factors.change)
@@ -91,7 +91,7 @@ class LabelGDMM(Solver):
             rho /= RHO_STEP
         else:
             return
-        if 1 / MOST_RHO <= rho <= MOST_RHO:
+        if 1 / MAX_RHO <= rho <= MAX_RHO:
             self.factors.set_rho(rho)
 
     def _evaluate(self, last):

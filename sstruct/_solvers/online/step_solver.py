@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
+from sstruct._problems.core.kept_arrays import MAX_COUNT, kept_array
 from sstruct._solvers.core.checkpoint import note
 from sstruct._solvers.core.solver import Solver
 
@@ -67,4 +67,4 @@ def kept_steps(kept, problem):
         name: problem.without_padding(kept_array(kept, name, np.float64, problem.n_weights))
         for name in ("weights", "moment")
     }
-    return {**found, "n_steps": note(kept, "n_steps", int, MOST_COUNTED)}
+    return {**found, "n_steps": note(kept, "n_steps", int, MAX_COUNT)}

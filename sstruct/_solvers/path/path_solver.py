@@ -76,9 +76,9 @@ from sstruct._solvers.path.segment import SHY, Segment
 # The first breakpoint is searched with this factor between values of lambda, which shrinks to the
 # second.
 JUMP = 8.0
-LEAST_JUMP = 1.5
+MIN_JUMP = 1.5
 # A lambda that takes more certificates than this cannot be the first breakpoint.
-MOST_TRIES = 25
+MAX_TRIES = 25
 # Above this multiple of the target gap, ordinary passes precede the next certificate.
 FAR = 2.0
 
@@ -238,7 +238,7 @@ class PathSolver(FrankWolfeFit):
         tried = 0.0
         while lam_min < point.lam > np.finfo(float).tiny and point.hinge > eps:
             lam = max(point.lam / JUMP, math.sqrt(tried * point.lam), lam_min)
-            if point.lam < LEAST_JUMP * lam:
+            if point.lam < MIN_JUMP * lam:
                 break
             keep_dual_weights(self.state, lam)
             self.lam, self.gained = lam, 0.0
@@ -348,7 +348,7 @@ class PathSolver(FrankWolfeFit):
         """
         state = self.state
         most, between = self.options.max_iter, not own
-        for _ in range(min(most, MOST_TRIES) if own else most):
+        for _ in range(min(most, MAX_TRIES) if own else most):
             in_time = self._approximate()
             state.rebuild()
             if not own and self._is_reached(target):

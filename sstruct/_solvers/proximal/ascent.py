@@ -40,7 +40,7 @@ TOO_LONG = 30.0
 # After this number of moves without an improvement, the weight is also halved at each move until
 # the bound improves: if TRW-S has almost reached the best multipliers, the initial weight is too
 # large. On qap 000, the bound did not improve otherwise.
-MOST_IDLE = 5
+MAX_IDLE = 5
 
 
 def formula_18(n_trees):
@@ -96,7 +96,7 @@ class Proximal(FrankWolfeFit):
         c, initially 1.
     """
 
-    most_lag = 0  # trees share all nodes
+    max_lag = 0  # trees share all nodes
 
     def __init__(self, problem, options):
         n = problem.n_blocks
@@ -191,7 +191,7 @@ def ascend(problem, record, offer_labels, ascent, first=None):
             weight = engine.weight
             if ascent.weight is None:
                 weight = _next_weight(engine, promised, ascent.too_short)
-                if best_bound == first_bound and iteration >= MOST_IDLE * ascent.move_every:
+                if best_bound == first_bound and iteration >= MAX_IDLE * ascent.move_every:
                     weight = min(weight, engine.weight / 2)
             engine.move(best, weight)
     return Status.MAX_ITER

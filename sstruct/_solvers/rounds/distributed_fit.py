@@ -8,7 +8,7 @@ from scipy import sparse
 from sstruct._cluster.weight_changes import WeightChanges
 from sstruct._kernels._clock import seconds
 from sstruct._kernels.compact import compact
-from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array, kept_sizes
+from sstruct._problems.core.kept_arrays import MAX_COUNT, kept_array, kept_sizes
 from sstruct._solvers.core._state import aligned_zeros, dual_value, squared_norm
 from sstruct._solvers.core.checkpoint import note
 from sstruct._solvers.core.solver import EXHAUSTED, Solver, relative
@@ -24,7 +24,7 @@ ENOUGH = 0.75
 # Values in a checkpoint of a distributed fit, in addition to the common record and the states.
 COUNTS = ("n_rounds", "n_calls")
 TRAFFIC = ("sent", "received", "copied")
-MOST_BYTES = 2**60
+MAX_BYTES = 2**60
 # Largest relative difference, due to rounding errors of about ten passes, between v and the linear
 # part of the dual in a checkpoint and the values computed from its dual weights.
 ROUNDED = 1e-9
@@ -297,7 +297,7 @@ class DistributedFit(Solver):
     def _resume(self, arrays, notes):
         self._restore_record(arrays, notes)
         for name in COUNTS:
-            setattr(self, name, note(notes, name, int, MOST_COUNTED))
+            setattr(self, name, note(notes, name, int, MAX_COUNT))
         states = separated(arrays, len(self.parts))
         v = kept_array(arrays, "v", np.float64, len(self.v))
         linear = kept_array(arrays, "linear", np.float64, 1).item()
@@ -311,7 +311,7 @@ class DistributedFit(Solver):
             self.v, self.linear = v, linear
             self._update_dual()
         for name in TRAFFIC:
-            setattr(self.parts, name, note(notes, name, int, MOST_BYTES))
+            setattr(self.parts, name, note(notes, name, int, MAX_BYTES))
 
     def _end_early(self):
         # It is unknown which partitions received the last call, and the primal may be outdated.

@@ -3,7 +3,7 @@
 import numpy as np
 
 # Sweeps over the partitions; the objective is a quadratic with one variable per partition.
-MOST_SWEEPS = 1000
+MAX_SWEEPS = 1000
 PRECISE = 1e-9
 BISECTIONS = 50
 
@@ -26,7 +26,7 @@ def shares_of_moves(moves, linear, v, lam):
     slope = linear - lam * (moves @ v)
     gram = lam * (moves @ moves.T).toarray()
     share = np.ones(len(linear))
-    for _ in range(MOST_SWEEPS):
+    for _ in range(MAX_SWEEPS):
         largest = 0.0
         for k in range(len(share)):
             if gram[k, k] > 0:

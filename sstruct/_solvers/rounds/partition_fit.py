@@ -6,7 +6,7 @@ import numpy as np
 
 from sstruct._cluster.weight_changes import ReceivedWeights
 from sstruct._kernels.compact import compact, expand
-from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
+from sstruct._problems.core.kept_arrays import MAX_COUNT, kept_array
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._snapshot import resume, snapshot
 from sstruct._solvers.core._state import DualState, aligned_zeros
@@ -36,7 +36,7 @@ class PartitionFit(FrankWolfeFit):
     """
 
     # A partition has one thread, and the caller needs its exact dual.
-    most_lag = 0
+    max_lag = 0
 
     def __init__(self, setup, caution=1.0):
         # This is equivalent to changes of v at a lambda divided by `caution`.
@@ -150,7 +150,7 @@ class PartitionFit(FrankWolfeFit):
         """
         state = self.state
         weights = {"weights": state.w, "hidden": np.zeros(state.n_boxed)}
-        rounds = kept_array(kept, "rounds", np.int64, 2, least=0, most=MOST_COUNTED)
+        rounds = kept_array(kept, "rounds", np.int64, 2, least=0, most=MAX_COUNT)
         resume(state, {**kept, **weights})
         place(state, v, state.dual)
         self.n_passes, version = rounds.tolist()

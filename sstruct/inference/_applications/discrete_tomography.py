@@ -27,9 +27,9 @@ from sstruct.inference._model.terms import ModelWithTerms
 from sstruct.inference._model.tree_cover import tree_cover
 
 # Steps of random walks per pixel: for the first image, after each evaluation of the bound, and for
-# lower energies. A step visits the pixels of a ray; MOST_VISITS limits the visits of a walk.
+# lower energies. A step visits the pixels of a ray; MAX_VISITS limits the visits of a walk.
 FIRST_STEPS, STEPS, IMPROVING_STEPS = 20, 5, 10
-MOST_VISITS = 4_000_000
+MAX_VISITS = 4_000_000
 # First proximal weight, relative to `weight`, since the gap of a poor image is not informative.
 FIRST_WEIGHT = 2.0
 # Iterations between moves of the center, and the ratio up to which the weight doubles. On phantoms
@@ -267,7 +267,7 @@ class _Images:
 
     def _at_most(self, steps):
         mean_size = max(len(self.terms.node), 1) / max(self.terms.n_terms, 1)
-        return min(steps * self.model.n_nodes, int(MOST_VISITS / mean_size))
+        return min(steps * self.model.n_nodes, int(MAX_VISITS / mean_size))
 
 
 def _mean_image(problem, engine):

@@ -11,7 +11,7 @@ import numpy as np
 from sstruct._checks.arrays import LARGEST
 from sstruct.inference._files.tokens import Tokens
 from sstruct.inference._model.mrf import MRF
-from sstruct.inference._model.packing import MOST_NODES
+from sstruct.inference._model.packing import MAX_NODES
 from sstruct.inference._model.term_list import TermList
 
 _MOST = 2**31 - 1
@@ -162,8 +162,8 @@ class _Variables:
                 scope.append(tokens.integer(f"a variable of {what}", 0, len(self.n_labels) - 1))
         if len(set(scope)) < len(scope):
             raise tokens.error(f"{what} contains a variable twice: {scope[:40]}")
-        if len(scope) > MOST_NODES:
-            raise tokens.error(f"{what} has {len(scope)} variables, expected at most {MOST_NODES}")
+        if len(scope) > MAX_NODES:
+            raise tokens.error(f"{what} has {len(scope)} variables, expected at most {MAX_NODES}")
         return tuple(scope)
 
     def read_value(self, tokens, v, what):

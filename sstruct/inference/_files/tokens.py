@@ -54,7 +54,7 @@ class Tokens:
     def __init__(self, path, max_entries, comments):
         self.path, self.left = os.fspath(path), max_entries
         self.max_entries, self.comments = max_entries, comments
-        self.most_bytes = _BYTES_PER_ENTRY * max(max_entries, 2**20)
+        self.max_bytes = _BYTES_PER_ENTRY * max(max_entries, 2**20)
 
     def __enter__(self):
         self.file = self.raw = open(self.path, "rb")
@@ -93,10 +93,10 @@ class Tokens:
                 raise self.error(f"cannot read the rest of the file: {brief(error)}") from None
             self.line += self.text.count(b"\n")
             self.n_bytes += len(block)
-            if self.n_bytes > self.most_bytes:
+            if self.n_bytes > self.max_bytes:
                 self.text = b""
                 raise self.error(
-                    f"the file has more than {self.most_bytes} bytes of text, the limit for "
+                    f"the file has more than {self.max_bytes} bytes of text, the limit for "
                     f"max_entries={self.max_entries}"
                 )
             self.ended = not block

@@ -11,17 +11,17 @@ import numpy as np
 from sstruct._checks.files import replaced_file
 from sstruct.inference._files.tokens import Tokens
 from sstruct.inference._model.mrf import MRF
-from sstruct.inference._model.packing import MOST_NODES
+from sstruct.inference._model.packing import MAX_NODES
 from sstruct.inference._model.term_list import TermList
 
-_MOST_LABELS = 2**31 - 1
+_MAX_LABELS = 2**31 - 1
 # Labels of nodes without factors that a file may declare.
 _FREE = 2**20
 
 
 def _costs(tokens, shape, what):
     """Read a table of potentials and return its costs."""
-    size = tokens.integer(f"the number of entries of {what}", 0, _MOST_LABELS)
+    size = tokens.integer(f"the number of entries of {what}", 0, _MAX_LABELS)
     expected = math.prod(shape)
     if size != expected:
         raise tokens.error(f"{what} has {size} entries, expected {expected}: a table {shape}")
@@ -41,9 +41,9 @@ def _costs(tokens, shape, what):
 def _scopes(tokens, n_nodes, n_factors):
     scopes = []
     for f in range(n_factors):
-        arity = tokens.integer(f"the number of nodes of factor {f}", 0, _MOST_LABELS)
-        if arity > MOST_NODES:
-            raise tokens.error(f"factor {f} has {arity} nodes, expected at most {MOST_NODES}")
+        arity = tokens.integer(f"the number of nodes of factor {f}", 0, _MAX_LABELS)
+        if arity > MAX_NODES:
+            raise tokens.error(f"factor {f} has {arity} nodes, expected at most {MAX_NODES}")
         tokens.declare(16, f"factor {f}")
         what = f"a node of factor {f}"
         scope = tuple(tokens.integer(what, 0, n_nodes - 1) for _ in range(arity))
@@ -112,12 +112,12 @@ def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
         if tokens.is_next((b"MARKOV", b"BAYES")):
             tokens.word(what)
             what = "the number of variables"
-        n_nodes = tokens.integer(what, 1, _MOST_LABELS)
+        n_nodes = tokens.integer(what, 1, _MAX_LABELS)
         n_labels = []
         for v in range(n_nodes):
-            n_labels.append(tokens.integer(f"the number of labels of node {v}", 1, _MOST_LABELS))
+            n_labels.append(tokens.integer(f"the number of labels of node {v}", 1, _MAX_LABELS))
             tokens.declare(16 + n_labels[-1], f"labels of node {v}")
-        n_factors = tokens.integer("the number of factors", 0, _MOST_LABELS)
+        n_factors = tokens.integer("the number of factors", 0, _MAX_LABELS)
         scopes = _scopes(tokens, n_nodes, n_factors)
         terms = TermList(n_labels)
         for f, scope in enumerate(scopes):
@@ -180,7 +180,7 @@ def read_uai_evidence(path: str | os.PathLike[str], *, max_entries: int = 2**27)
         while not numbers or not tokens.at_end():
             tokens.declare(1, "the evidence")
             what = "a node or a label" if numbers else "the number of observed nodes"
-            numbers.append(tokens.integer(what, 0, _MOST_LABELS))
+            numbers.append(tokens.integer(what, 0, _MAX_LABELS))
         first, rest = numbers[0], numbers[1:]
         if len(rest) != 2 * first and _are_samples(first, rest):
             if first > 1:

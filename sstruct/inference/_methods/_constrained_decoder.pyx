@@ -32,8 +32,8 @@ from sstruct.inference._methods._price_bundle cimport PriceBundle
 # Slack of a search that ends at the first labeling it finds; larger than all differences of energies.
 cdef double ANY = 1e300
 # Largest number of runs of moves in the search for prices, of a call and of a hasty call.
-cdef Py_ssize_t MOST_MOVES = 40
-cdef Py_ssize_t MOST_HASTY_MOVES = 10
+cdef Py_ssize_t MAX_MOVES = 40
+cdef Py_ssize_t MAX_HASTY_MOVES = 10
 # Length of the first step of prices, without and with earlier prices, as fractions of the mean range of
 # costs, and least expected increase of the bound, as a fraction.
 cdef double FIRST_STEP = 0.5
@@ -48,7 +48,7 @@ cdef class ConstrainedDecoder(ExactDecoder):
     ----------
     constraints : GraphConstraints
         The constraints of the graphs of the problem.
-    random_state, max_time, keeps, most_work, most_entries
+    random_state, max_time, keeps, max_work, max_entries
         As for ExactDecoder.
     """
 
@@ -67,13 +67,13 @@ cdef class ConstrainedDecoder(ExactDecoder):
         self.states = np.zeros(n_extra + 1, dtype=np.int32)
         n_prices = np.diff(constraints.first_counter).max(initial=0)
         self.prices, self.slope = np.zeros(n_prices + 1), np.zeros(n_prices + 1)
-        self.bundle = PriceBundle(n_prices, MOST_MOVES)
+        self.bundle = PriceBundle(n_prices, MAX_MOVES)
         self.trial, self.priced, self.repair = np.zeros(1, dtype=np.int32), np.zeros(1), CountRepair()
 
     cpdef GraphDecoder fork(self):
         cdef ConstrainedDecoder other = ConstrainedDecoder(
-            self.constraints, self.random_state, self.max_time, self.keeps, self.most_work,
-            self.limits.most_entries)
+            self.constraints, self.random_state, self.max_time, self.keeps, self.max_work,
+            self.limits.max_entries)
         other.kept = self.kept
         return other
 
@@ -107,8 +107,8 @@ cdef class ConstrainedDecoder(ExactDecoder):
 
         labels, answer : of moves without prices
         """
-        cdef Py_ssize_t v, c, n_moves, most = MOST_HASTY_MOVES if self.is_hasty else MOST_MOVES
-        cdef double length, value, begin = sstruct_seconds(), most_work = answer.work + self.most_work
+        cdef Py_ssize_t v, c, n_moves, most = MAX_HASTY_MOVES if self.is_hasty else MAX_MOVES
+        cdef double length, value, begin = sstruct_seconds(), max_work = answer.work + self.max_work
         cdef bint is_start = True
         with gil:
             self.prepare(costs)
@@ -133,7 +133,7 @@ cdef class ConstrainedDecoder(ExactDecoder):
                 self.time_spent = sstruct_seconds() - begin
                 if self.time_spent >= self.max_time:
                     break
-            if answer.work > most_work or not self.bundle.propose(TOLERANCE * (1 + fabs(value))):
+            if answer.work > max_work or not self.bundle.propose(TOLERANCE * (1 + fabs(value))):
                 break
             for c in range(self.n_prices):
                 self.prices[c] = self.bundle.point[c]
@@ -221,10 +221,10 @@ cdef class ConstrainedDecoder(ExactDecoder):
     cdef int search_on(self, GraphAnswer* answer) except -1 nogil:
         """Search for allowed labels without a time limit, with limited work; raise if none are found."""
         if answer.bound < INFINITY:
-            self.limits.begin(INFINITY, self.most_work, ANY)
+            self.limits.begin(INFINITY, self.max_work, ANY)
             self.root.is_first = True
             self.root.solve(INFINITY)
-            answer.work += self.most_work - self.limits.work_left
+            answer.work += self.max_work - self.limits.work_left
             if self.root.value < INFINITY or self.limits.error is not None:
                 return 0
         with gil:

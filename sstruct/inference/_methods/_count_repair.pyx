@@ -18,7 +18,7 @@ from sstruct._oracles.core._hard_terms cimport HardTerms, counted_node
 # Changes that decrease the cost by less, relative to the largest cost of a label, may be rounding errors.
 cdef double ROUNDING = 1e-9
 # Limit on the work of a call: about 20 ms.
-cdef double MOST_WORK = 2.0**24
+cdef double MAX_WORK = 2.0**24
 
 
 cdef inline Py_ssize_t outside(Py_ssize_t n, Py_ssize_t least, Py_ssize_t most) noexcept nogil:
@@ -65,7 +65,7 @@ cdef class CountRepair:
                     change = self.given[v * K + k] - self.given[v * K + self.labels[v]]
                     if change < least and not hard.is_forbidden[v * K + k]:
                         best, least = v * K + k, change
-            if best < 0 or spent > MOST_WORK:
+            if best < 0 or spent > MAX_WORK:
                 return violation == 0
             self.add_edges(costs, best // K, -1)
             self.labels[best // K] = <int32_t> (best % K)

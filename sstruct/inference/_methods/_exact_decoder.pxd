@@ -14,7 +14,7 @@ cdef class GraphSearchMemory:
 
 cdef class ExactDecoder(GraphDecoder):
     cdef readonly GraphSearchMemory kept
-    cdef readonly double max_time, most_work
+    cdef readonly double max_time, max_work
     cdef readonly bint keeps
     cdef GraphRoot root
     cdef Py_ssize_t n_prices   # number of counters of the graph

@@ -27,24 +27,24 @@ from sstruct._oracles.core._hard_terms cimport HardTerms
 from sstruct._oracles.graph._decoder cimport GraphDecoder
 from sstruct._oracles.mrf._branch_and_bound cimport Limits
 from sstruct._oracles.mrf._graph_root cimport GraphRoot
-from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
+from sstruct._problems.core.kept_arrays import MAX_COUNT, kept_array
 
 # Labelings that are better by this fraction of 1 + abs(cost), or by less, are not searched for. Errors
 # of components add up, and together must not exceed the second fraction.
 cdef double SLACK = 1e-12
 cdef double MEETS = 1e-10
 # Limit on the table entries that a call visits: about four seconds.
-cdef double MOST_WORK = 2.0**31
+cdef double MAX_WORK = 2.0**31
 # Limit on the table entries of a graph.
 LARGEST = 2**23
 # Prices are used if they are at most this multiple of the sum of all costs, as rounding errors of larger
 # ones could make a bound invalid.
-cdef double MOST_PRICE = 10
+cdef double MAX_PRICE = 10
 # Limit of a hasty call, in sweeps over all edges, and the overhead of an edge in table entries.
 cdef double HASTY_SWEEPS = 2
 cdef double OVERHEAD = 16
 # Limit on the table entries of the models at all depths of a search.
-cdef double MOST_ENTRIES = 2.0**25
+cdef double MAX_ENTRIES = 2.0**25
 
 
 cdef class GraphSearchMemory:
@@ -118,7 +118,7 @@ cdef class GraphSearchMemory:
             kept, "search_multipliers", np.float64,
             sum(n_multipliers[block] for block in np.flatnonzero(is_searched)))
         counts = {
-            name: kept_array(kept, name, np.int64, n, least=0, most=MOST_COUNTED)
+            name: kept_array(kept, name, np.int64, n, least=0, most=MAX_COUNT)
             for name in ("searches", "proofs")}
         self.searches, self.proofs = (
             {b: int(all_of[b]) for b in np.flatnonzero(all_of).tolist()} for all_of in counts.values())
@@ -141,25 +141,25 @@ cdef class ExactDecoder(GraphDecoder):
         Time limit of a call in seconds, at least 0.
     keeps : bool, default=True
         Whether calls start from earlier calls of the same graphs.
-    most_work : float, default=2**31
+    max_work : float, default=2**31
         Limit on the table entries that a call visits.
-    most_entries : float, default=2**25
+    max_entries : float, default=2**25
         Limit on the table entries of the models at all depths of a search.
     """
 
     def __init__(
-            self, random_state, max_time=None, keeps=True, most_work=MOST_WORK,
-            most_entries=MOST_ENTRIES):
+            self, random_state, max_time=None, keeps=True, max_work=MAX_WORK,
+            max_entries=MAX_ENTRIES):
         GraphDecoder.__init__(self, "expansion", random_state)
         self.bounded, self.keeps, self.kept = True, keeps, GraphSearchMemory()
         self.may_be_hasty = keeps
-        self.max_time, self.most_work = INFINITY if max_time is None else max_time, most_work
+        self.max_time, self.max_work = INFINITY if max_time is None else max_time, max_work
         self.root, self.limits = GraphRoot(), Limits()
-        self.root.limits, self.limits.most_entries = self.limits, most_entries
+        self.root.limits, self.limits.max_entries = self.limits, max_entries
 
     cpdef GraphDecoder fork(self):
         cdef ExactDecoder other = ExactDecoder(
-            self.random_state, self.max_time, self.keeps, self.most_work, self.limits.most_entries)
+            self.random_state, self.max_time, self.keeps, self.max_work, self.limits.max_entries)
         other.kept = self.kept
         return other
 
@@ -190,7 +190,7 @@ cdef class ExactDecoder(GraphDecoder):
         """
         cdef const double* multipliers = NULL
         cdef Py_ssize_t v
-        cdef double upper, most_work
+        cdef double upper, max_work
         if self.keeps:
             with gil:
                 multipliers = self.last_of(costs, labels, &answer.cost)
@@ -198,10 +198,10 @@ cdef class ExactDecoder(GraphDecoder):
         self.add_prices(hard, multipliers)
         upper = answer.cost
         self.set_limits(fabs(upper) if upper < INFINITY else self.root.magnitude)
-        most_work = self.limits.work_left
+        max_work = self.limits.work_left
         self.root.is_first = True
         self.root.solve(upper)
-        answer.work += most_work - self.limits.work_left
+        answer.work += max_work - self.limits.work_left
         answer.bound = self.root.proven(upper)
         if self.root.value == INFINITY and upper == INFINITY and self.limits.error is None:
             self.search_on(answer)
@@ -221,7 +221,7 @@ cdef class ExactDecoder(GraphDecoder):
         cdef Py_ssize_t c
         cdef double change
         for c in range(self.n_prices):
-            if fabs(self.prices[c]) > MOST_PRICE * self.root.magnitude:
+            if fabs(self.prices[c]) > MAX_PRICE * self.root.magnitude:
                 self.prices[c] = 0
             change = self.prices[c]
             if self.root.is_warm:
@@ -235,15 +235,15 @@ cdef class ExactDecoder(GraphDecoder):
 
     cdef int set_limits(self, double magnitude) noexcept nogil:
         """Set the limits of a search, given the magnitude of its energies."""
-        cdef double most_work = self.most_work, slack = SLACK * (1 + magnitude)
+        cdef double max_work = self.max_work, slack = SLACK * (1 + magnitude)
         if not self.is_training:
             slack = max(slack, self.kept.slack)
         if self.is_hasty:
-            most_work = min(most_work, HASTY_SWEEPS * (
+            max_work = min(max_work, HASTY_SWEEPS * (
                 self.root.first_entry[self.root.n_edges] + OVERHEAD * self.root.n_edges))
         self.limits.begin(
             sstruct_seconds() + self.max_time - self.time_spent if self.max_time < INFINITY else INFINITY,
-            most_work, slack)
+            max_work, slack)
         self.limits.is_over = self.max_time == 0
         return 0
 

@@ -1,5 +1,5 @@
 cdef class PriceBundle:
-    cdef Py_ssize_t n_prices, n_cuts, most_cuts
+    cdef Py_ssize_t n_prices, n_cuts, max_cuts
     cdef double center_value, step, expected, change
     cdef double[::1] center, point, direction, weights, intercepts, excess, gradient
     cdef double[:, ::1] cuts, products

@@ -20,26 +20,26 @@ from libc.math cimport fabs, sqrt
 import numpy as np
 
 # Fraction of the expected increase that makes a point the center.
-cdef double LEAST_INCREASE = 0.1
+cdef double MIN_INCREASE = 0.1
 # Limit on the changes of the weights for each point.
-cdef Py_ssize_t MOST_CHANGES = 100
+cdef Py_ssize_t MAX_CHANGES = 100
 cdef double ROUNDING = 1e-9
 
 
 cdef class PriceBundle:
-    """Points at which to evaluate a concave function of up to `most_prices` variables.
+    """Points at which to evaluate a concave function of up to `max_prices` variables.
 
     After `begin`, set `point` and call `add` with the function's value and supergradient there; then,
     as long as `propose` returns True, call `add` for the new `point`. `center` is the best one.
     """
 
-    def __cinit__(self, Py_ssize_t most_prices, Py_ssize_t most_cuts):
-        self.most_cuts = most_cuts
-        self.center, self.point, self.direction = (np.zeros(most_prices + 1) for _ in range(3))
+    def __cinit__(self, Py_ssize_t max_prices, Py_ssize_t max_cuts):
+        self.max_cuts = max_cuts
+        self.center, self.point, self.direction = (np.zeros(max_prices + 1) for _ in range(3))
         self.weights, self.intercepts, self.excess, self.gradient = (
-            np.zeros(most_cuts) for _ in range(4))
-        self.cuts = np.zeros((most_cuts, most_prices + 1))
-        self.products = np.zeros((most_cuts, most_cuts))
+            np.zeros(max_cuts) for _ in range(4))
+        self.cuts = np.zeros((max_cuts, max_prices + 1))
+        self.products = np.zeros((max_cuts, max_cuts))
 
     cdef void begin(self, Py_ssize_t n_prices) noexcept nogil:
         self.n_prices, self.n_cuts = n_prices, 0
@@ -63,7 +63,7 @@ cdef class PriceBundle:
         if i == 0:
             # Without a slope, the first point is the maximum.
             self.weights[0], self.step = 1, length / sqrt(max(self.products[0, 0], 1e-12))
-        elif value < self.center_value + LEAST_INCREASE * self.expected:
+        elif value < self.center_value + MIN_INCREASE * self.expected:
             if value < self.center_value - self.expected:
                 self.step /= 2
             return
@@ -76,7 +76,7 @@ cdef class PriceBundle:
     cdef bint propose(self, double least) noexcept nogil:
         """Set `point` to the next one; return False if the expected increase is at most `least`."""
         cdef Py_ssize_t c, i
-        if self.n_cuts == self.most_cuts:
+        if self.n_cuts == self.max_cuts:
             return False
         self.solve()
         self.expected = 0
@@ -101,7 +101,7 @@ cdef class PriceBundle:
             self.gradient[i] = self.excess[i]
             for j in range(self.n_cuts):
                 self.gradient[i] += self.step * self.products[i, j] * self.weights[j]
-        for _ in range(MOST_CHANGES):
+        for _ in range(MAX_CHANGES):
             high = low = 0
             for i in range(self.n_cuts):
                 if self.gradient[i] < self.gradient[low]:

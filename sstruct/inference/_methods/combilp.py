@@ -22,7 +22,7 @@ import numpy as np
 
 from sstruct._solvers.core.status import Status
 from sstruct.inference._methods.exact import n_marginals
-from sstruct.inference._methods.search import MOST_ENTRIES
+from sstruct.inference._methods.search import MAX_ENTRIES
 from sstruct.inference._model.auxiliary import pairwise_model
 from sstruct.inference._model.mrf import MRF
 
@@ -30,10 +30,10 @@ from sstruct.inference._model.mrf import MRF
 # jmx, the part ends with 17 and 12 % of the nodes after three and two changes, in 0.1 s instead of
 # 0.5 s. Stereo and Ising models (89 and 97 %) take at least 1.5 times as long as other methods.
 LARGEST_PART = 0.5
-MOST_CHANGES = 16
+MAX_CHANGES = 16
 # Costs of an edge up to this fraction of `tol` (1 + abs(energy)), divided by the number of edges,
 # are ignored.
-LEAST_COST = 1e-3
+MIN_COST = 1e-3
 
 
 class EquivalentModel:
@@ -147,14 +147,14 @@ def combilp(mrf, record, sweeps, solve):
         extended too often.
     """
     model, _ = pairwise_model(mrf)
-    if n_marginals(model) > MOST_ENTRIES:
+    if n_marginals(model) > MAX_ENTRIES:
         return Status.STALLED
     whole = EquivalentModel(model, sweeps)
     scale = abs(record.energy) if record.energy < np.inf else abs(record.lower_bound)
-    least_cost = LEAST_COST * record.tol * (1 + scale) / max(1, model.n_edges)
+    least_cost = MIN_COST * record.tol * (1 + scale) / max(1, model.n_edges)
     inside = np.zeros(model.n_nodes, dtype=bool)
     inside[model.edges[whole.excess > least_cost].ravel()] = True
-    for _ in range(MOST_CHANGES):
+    for _ in range(MAX_CHANGES):
         if record.is_late():
             return Status.TIME_LIMIT
         if not inside.any() or inside.sum() > LARGEST_PART * model.n_nodes:

@@ -10,8 +10,8 @@ from sstruct.inference._model.mrf import MRF
 # reproducible. On the side chain models jmx and fmj, 22 to 34 nodes with two or three labels each
 # remain, which takes 0.04 s. On Ising models, four times as many variables take three times as long
 # for a gain of 0.2 %.
-MOST_VARIABLES = 2**9
-MOST_BRANCHES = 100
+MAX_VARIABLES = 2**9
+MAX_BRANCHES = 100
 
 
 def combine(mrf, labelings, record):
@@ -59,12 +59,12 @@ def _disputed(mrf, labelings):
     n_variables = np.bincount(part, size, n_parts) + np.bincount(
         part[u], size[u] * size[v], n_parts
     )
-    fits = n_variables <= MOST_VARIABLES
+    fits = n_variables <= MAX_VARIABLES
     nodes = np.flatnonzero(disputed)
     small = nodes[fits[part[nodes]]]
     groups, total = [], np.inf
     for p in np.unique(part[small]):
-        if total + n_variables[p] > MOST_VARIABLES:
+        if total + n_variables[p] > MAX_VARIABLES:
             groups.append([])
             total = 0.0
         groups[-1].append(p)
@@ -94,7 +94,7 @@ def _best_of(mrf, candidates, best, nodes, record):
     model = MRF(node_costs, place[mrf.edges[inside]], tables)
     at_best = [int(np.searchsorted(k, best[v])) for v, k in zip(nodes, labels)]
     own = record.of_part(model, np.array(at_best, dtype=np.int32))
-    integer_program(model, own, MOST_BRANCHES)
+    integer_program(model, own, MAX_BRANCHES)
     found = best.copy()
     found[nodes] = [k[chosen] for k, chosen in zip(labels, own.labels)]
     return found

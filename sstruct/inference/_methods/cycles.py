@@ -21,16 +21,16 @@ import numpy as np
 from scipy import sparse
 
 # Limits on the paths of two edges, all of which are visited, and on the cycles.
-MOST_PATHS = 2**18
-MOST_CYCLES = 2**13
+MAX_PATHS = 2**18
+MAX_CYCLES = 2**13
 # Inequalities are added if they are violated by more than this.
-LEAST_VIOLATION = 1e-3
+MIN_VIOLATION = 1e-3
 # Inequalities of cycles may be dropped if they hold with a larger slack, and if the minimum has
 # increased by more than this fraction of the sum of all costs.
-MOST_SLACK = 1e-3
-LEAST_INCREASE = 1e-7
+MAX_SLACK = 1e-3
+MIN_INCREASE = 1e-7
 # Limit on the edges visited between two checks of the time limit.
-MOST_VISITS = 2**20
+MAX_VISITS = 2**20
 
 
 def has_two_labels(model):
@@ -47,7 +47,7 @@ def short_cycles(model):
     near = [{} for _ in range(model.n_nodes)]
     for e, (u, v) in enumerate(model.edges.tolist()):
         near[u][v] = near[v][u] = e
-    if sum(len(others) ** 2 for others in near) > MOST_PATHS:
+    if sum(len(others) ** 2 for others in near) > MAX_PATHS:
         return []
     cycles = set()
     for u, others in enumerate(near):
@@ -58,7 +58,7 @@ def short_cycles(model):
             for t in near[v].keys() & near[w].keys():
                 if t != u and t not in others:
                     cycles.add(tuple(sorted((others[v], others[w], near[v][t], near[w][t]))))
-        if len(cycles) > MOST_CYCLES:
+        if len(cycles) > MAX_CYCLES:
             return []
     return sorted(cycles)
 
@@ -155,8 +155,8 @@ class CyclePolytope:
         odd_sets = self._violated(point, record)
         if odd_sets:
             value = self.costs @ point
-            if value > self.least + LEAST_INCREASE * np.abs(self.costs).sum():
-                kept = self.most - self.matrix @ point <= MOST_SLACK
+            if value > self.least + MIN_INCREASE * np.abs(self.costs).sum():
+                kept = self.most - self.matrix @ point <= MAX_SLACK
                 kept[: 3 * self.model.n_edges] = True
                 self.matrix, self.most = self.matrix[np.flatnonzero(kept)], self.most[kept]
                 self.least = value
@@ -176,14 +176,14 @@ class CyclePolytope:
         edge = {ends: e for e, (a, b) in enumerate(self.model.edges.tolist())
                 for ends in ((a, b), (b, a))}  # fmt: skip
         x = point[:V]
-        sources = np.flatnonzero(np.minimum(x, 1 - x) > LEAST_VIOLATION)
-        found, n_together = {}, max(1, MOST_VISITS // len(length))
+        sources = np.flatnonzero(np.minimum(x, 1 - x) > MIN_VIOLATION)
+        found, n_together = {}, max(1, MAX_VISITS // len(length))
         for first in range(0, len(sources), n_together):
             if record.is_late():
                 return []
             some = sources[first : first + n_together]
             distance, before = sparse.csgraph.dijkstra(
-                graph, indices=some, return_predecessors=True, limit=1 - LEAST_VIOLATION
+                graph, indices=some, return_predecessors=True, limit=1 - MIN_VIOLATION
             )
             for i in np.flatnonzero(distance[np.arange(len(some)), some + V] < np.inf):
                 path = [some[i] + V]

@@ -10,7 +10,7 @@ from scipy import sparse
 from sstruct._solvers.core.status import Status
 
 # Limit on the nodes, edges and factors of models, whose eliminations are planned in Python.
-MOST_TERMS = 2**15
+MAX_TERMS = 2**15
 # Limits on the entries of the largest table and of all tables of an exact elimination. The second
 # one also applies to the tables of the model.
 LARGEST_TABLE = 2**20
@@ -19,17 +19,17 @@ ALL_TABLES = 2**23
 # tables, and of the choices, in bytes. Grids of two labels and 20 x 20 nodes take about 2 seconds.
 LARGEST_AT_LAST = 2**21
 ALL_AT_LAST = 2**30
-MOST_CHOICES = 2**27
+MAX_CHOICES = 2**27
 # Limit on the visits of neighbors in a plan; a visit takes about as long as VISIT table entries.
-MOST_VISITS = 2**20
+MAX_VISITS = 2**20
 VISIT = 64
 # The same limits for moves, the total work of moves, and the number of moves without improvement.
 LARGEST_OF_MOVE = 2**14
 ALL_OF_MOVE = 2**21
 WORK_OF_MOVES = 2**29
-MOST_IDLE = 8
+MAX_IDLE = 8
 # Limit of NumPy 1 on the axes of a table.
-MOST_AXES = 32
+MAX_AXES = 32
 
 
 class Elimination:
@@ -100,7 +100,7 @@ class Elimination:
             nonlocal visits
             others, missing = around[v], np.inf
             entries = np.inf  # nodes with one label add axes, but no entries
-            if len(others) < MOST_AXES:
+            if len(others) < MAX_AXES:
                 entries = prod(self.size[u] for u in others) * self.size[v]
             visits += len(others)
             if entries <= largest:
@@ -116,7 +116,7 @@ class Elimination:
             if key.get(v) != entry:
                 continue
             is_small = entry[1] <= min(largest, total)
-            if (not is_small and rng is None) or visits > MOST_VISITS:
+            if (not is_small and rng is None) or visits > MAX_VISITS:
                 self.work += VISIT * visits
                 return None
             if not is_small:  # omit a random node of the table
@@ -141,7 +141,7 @@ class Elimination:
     def plan_along_band(self):
         """Return the nodes in reverse Cuthill-McKee order, or None if tables are too large.
 
-        The limits are LARGEST_AT_LAST, ALL_AT_LAST and MOST_CHOICES.
+        The limits are LARGEST_AT_LAST, ALL_AT_LAST and MAX_CHOICES.
 
         On long grids, the tables are smaller than by minimum fill.
         """
@@ -153,12 +153,12 @@ class Elimination:
         around = [set(others) for others in self.neighbors]
         for v in order:
             others = around[v]
-            if len(others) >= MOST_AXES:
+            if len(others) >= MAX_AXES:
                 return None
             entries = prod(self.size[u] for u in others) * self.size[v]
             n_bytes += entries / max(self.size[v], 1) / (8 if self.size[v] == 2 else 1)
             total += entries
-            if entries > LARGEST_AT_LAST or total > ALL_AT_LAST or n_bytes > MOST_CHOICES:
+            if entries > LARGEST_AT_LAST or total > ALL_AT_LAST or n_bytes > MAX_CHOICES:
                 return None
             for u in others:
                 around[u] |= others
@@ -246,7 +246,7 @@ def _choice(best, place, size):
 
 def eliminator(mrf):
     """Return the Elimination of a model, or None if the model is too large."""
-    if mrf.n_nodes + mrf.n_edges + mrf.n_factors > MOST_TERMS:
+    if mrf.n_nodes + mrf.n_edges + mrf.n_factors > MAX_TERMS:
         return None
     n_entries = np.diff(mrf.table_start)[mrf.edge_table].sum()
     n_entries += np.diff(mrf.factor_table_start)[mrf.factor_table].sum()
@@ -267,7 +267,7 @@ def move(elimination, record):
     Each move is an elimination; nodes that would make a table too large keep their labels.
     """
     rng, idle, begin = np.random.default_rng(0), 0, elimination.work
-    while idle < MOST_IDLE and elimination.work - begin < WORK_OF_MOVES:
+    while idle < MAX_IDLE and elimination.work - begin < WORK_OF_MOVES:
         order = elimination.plan(LARGEST_OF_MOVE, ALL_OF_MOVE, rng)
         if order is None or record.is_late() or record.is_closed():
             return

@@ -15,7 +15,7 @@ from sstruct.inference._methods.message_passing import trivial_bound
 from sstruct.inference._model.auxiliary import pairwise_model
 
 # Limit on the variables of the integer program.
-MOST_VARIABLES = 2**18
+MAX_VARIABLES = 2**18
 # HiGHS is wrong if its bound exceeds a known energy by more than this fraction of 1 + abs(energy),
 # in the units of the costs that it receives.
 ACCURACY = 1e-5
@@ -160,12 +160,12 @@ def _labels(model, x, kept):
     )
 
 
-def integer_program(mrf, record, most_branches=None, seconds=np.inf):
+def integer_program(mrf, record, max_branches=None, seconds=np.inf):
     """Solve the integer program over a relaxation with HiGHS; return the status.
 
     The relaxation is the local polytope, or a CyclePolytope for two labels without ``+inf``.
 
-    most_branches : int, optional
+    max_branches : int, optional
         Limit on the nodes of the search tree.
     seconds : float
         Time limit in addition to `max_time`.
@@ -178,7 +178,7 @@ def integer_program(mrf, record, most_branches=None, seconds=np.inf):
     # The labels of the nodes determine those of the auxiliary nodes.
     polytope = CyclePolytope(model) if has_two_labels(model) else None
     end = time.monotonic() + seconds
-    if polytope is not None and most_branches is None:
+    if polytope is not None and max_branches is None:
         _cut(polytope, record, end)
         if record.is_closed():
             return Status.CONVERGED
@@ -196,10 +196,10 @@ def integer_program(mrf, record, most_branches=None, seconds=np.inf):
         return Status.TIME_LIMIT
     if seconds < np.inf:
         options["time_limit"] = seconds
-    if most_branches is not None:
-        options["node_limit"] = most_branches
+    if max_branches is not None:
+        options["node_limit"] = max_branches
     # A limited search ends soon, so it does not require a separate process.
-    run = highs.solve if most_branches is None else highs.solve_here
+    run = highs.solve if max_branches is None else highs.solve_here
     status, x, bound = run(np.ldexp(costs, -exponent), program, options)
     if status == 2:
         # If an allowed labeling is known, the result of HiGHS is wrong: the range of costs exceeds

@@ -4,10 +4,10 @@ from random import Random
 
 import numpy as np
 
-# MOST_REVISIONS limits the propagations of tables, FIRST_REVISIONS those of a search before other
+# MAX_REVISIONS limits the propagations of tables, FIRST_REVISIONS those of a search before other
 # methods. Both increase by REVISIONS_PER_TABLE for each table with forbidden entries. Visiting
 # NODES_PER_REVISION nodes to choose the next one counts as one propagation.
-MOST_REVISIONS = 2**18
+MAX_REVISIONS = 2**18
 REVISIONS_PER_TABLE = 8
 FIRST_REVISIONS = 2**13
 NODES_PER_REVISION = 2**11
@@ -36,8 +36,8 @@ class _Search:
     Sets of labels are bool arrays in the order of ``mrf.node_costs``.
     """
 
-    def __init__(self, mrf, record, most_revisions):
-        self.record, self.left, self.start = record, most_revisions, mrf.node_start
+    def __init__(self, mrf, record, max_revisions):
+        self.record, self.left, self.start = record, max_revisions, mrf.node_start
         self.slices = [slice(*pair) for pair in zip(self.start[:-1], self.start[1:], strict=True)]
         self.allowed, self.scopes, finite = [], [], {}
         edges = ((mrf.edges[e], mrf.edge_cost, e, t) for e, t in enumerate(mrf.edge_table.tolist()))
@@ -85,10 +85,10 @@ class _Search:
     def is_over(self):
         return self.left <= 0 or self.record.is_late()
 
-    def run(self, labels, costs, most_wrong):
+    def run(self, labels, costs, max_wrong):
         """Search depth first; return an allowed labeling, or None if there is none.
 
-        Raise _Stopped after more than `most_wrong` wrong choices, or at the limit of work or time.
+        Raise _Stopped after more than `max_wrong` wrong choices, or at the limit of work or time.
         """
         stack, wrong = [], 0
         while True:
@@ -106,7 +106,7 @@ class _Search:
             labels[of_v] = False
             labels[chosen] = True
             while True:
-                if wrong > most_wrong:
+                if wrong > max_wrong:
                     raise _Stopped
                 try:
                     self.propagate(labels, self.at[v])
@@ -144,7 +144,7 @@ class _Walk:
             for axis, v in enumerate(scope):
                 self.at[v].append((t, int(np.prod(allowed.shape[axis + 1 :], dtype=int))))
 
-    def run(self, most_reads):
+    def run(self, max_reads):
         """Return an allowed labeling, or None if the limit of reads or of time is reached.
 
         The first run starts with the labels of lowest cost, later runs at random.
@@ -164,8 +164,8 @@ class _Walk:
                     if label != label_of[v]:
                         moves.append((v, label))
                         n_broken.append(self._n_broken(entry, v, label - label_of[v]))
-                        most_reads -= len(self.at[v])
-            if not moves or most_reads <= 0 or self.search.record.is_late():
+                        max_reads -= len(self.at[v])
+            if not moves or max_reads <= 0 or self.search.record.is_late():
                 return None
             least = min(n_broken)
             if least == 0 or self.rng.random() >= NOISE:
@@ -192,14 +192,14 @@ class _Walk:
         return n
 
 
-def find_feasible(mrf, record, most_revisions=MOST_REVISIONS):
+def find_feasible(mrf, record, max_revisions=MAX_REVISIONS):
     """Search for an allowed labeling and offer it; return False if none exists.
 
     Parameters
     ----------
     mrf : MRF
     record : Record
-    most_revisions : int
+    max_revisions : int
         Limit on the work, in propagated tables.
 
     Returns
@@ -222,7 +222,7 @@ def find_feasible(mrf, record, most_revisions=MOST_REVISIONS):
 
     [2] B. Selman, H. Kautz, B. Cohen. Noise strategies for improving local search. AAAI 1994.
     """
-    search, labels = _Search(mrf, record, most_revisions), np.isfinite(mrf.node_costs)
+    search, labels = _Search(mrf, record, max_revisions), np.isfinite(mrf.node_costs)
     if not np.logical_or.reduceat(labels, mrf.node_start[:-1]).all():
         return False
     try:
@@ -231,16 +231,16 @@ def find_feasible(mrf, record, most_revisions=MOST_REVISIONS):
         return False
     except _Stopped:
         return True
-    walk, most_wrong = None, FIRST_RESTART
+    walk, max_wrong = None, FIRST_RESTART
     while not search.is_over():
         left = search.left
         try:
-            found = search.run(labels, mrf.node_costs, most_wrong)
+            found = search.run(labels, mrf.node_costs, max_wrong)
         except _Stopped:
             walk = _Walk(search, labels, mrf.node_costs) if walk is None else walk
             found = walk.run(READS_PER_REVISION * (left - search.left))
             if found is None:
-                most_wrong *= 2
+                max_wrong *= 2
                 continue
         if found is None:
             return False

@@ -15,7 +15,7 @@ from sstruct.inference._methods.separate_process import NoProcess, run_apart
 # separate process is used directly: HiGHS checks the time only between steps, which take longer
 # with more variables. A process takes half a second to start, mostly to import SciPy.
 SECONDS_HERE = 0.15
-MOST_VARIABLES_HERE = 2**12
+MAX_VARIABLES_IN_PROCESS = 2**12
 TIME_LIMIT = 1  # status of `optimize.milp` and `optimize.linprog`
 # Program of the other process, which uses the same SciPy.
 PROGRAM = """
@@ -51,7 +51,7 @@ def solve(costs, program, options, solver="milp"):
     """
     limit = options.get("time_limit", inf)
     end = time.monotonic() + limit
-    if len(costs) <= MOST_VARIABLES_HERE:
+    if len(costs) <= MAX_VARIABLES_IN_PROCESS:
         first = options | {"time_limit": min(SECONDS_HERE, limit)}
         answer = solve_here(costs, program, first, solver)
         if answer[0] != TIME_LIMIT or limit <= SECONDS_HERE:

@@ -26,7 +26,7 @@ from sstruct.inference._methods.elimination import (
     move,
 )
 from sstruct.inference._methods.exact import (
-    MOST_VARIABLES,
+    MAX_VARIABLES,
     forest,
     integer_program,
     is_forest,
@@ -46,10 +46,10 @@ from sstruct.inference._model.triangles import merge_triangles
 
 # Limit on the labels and table entries of models whose labelings are improved by moves of two
 # nodes. The moves of all labelings together visit up to eight times as many, repeatedly.
-MOST_ENTRIES = 2**23
+MAX_ENTRIES = 2**23
 # Iterations of belief propagation after other methods. Its labelings are better if pairs are
 # frustrated: by 3 to 5 % on Ising models, before combination.
-MOST_PROPAGATIONS = 100
+MAX_PROPAGATIONS = 100
 # Limits on the size of models that branch and bound searches before message passing, and on its
 # work. Matchings of ten nodes are proven within a millisecond; message passing takes up to six.
 SMALL = 2**16
@@ -61,7 +61,7 @@ SECOND_WORK = 2**28
 ALL_WORK = 2**32
 # Limit on the iterations of TRW-S with merged triangles, and their fraction of the remaining time.
 # On detections of 60 nodes, an iteration takes 0.02 seconds, and most of the gain takes 100.
-MOST_WITH_TRIANGLES = 300
+MAX_ITERATIONS_WITH_TRIANGLES = 300
 SHARE_OF_TRIANGLES = 0.5
 # Time limit in seconds of HiGHS after the other methods of "auto", without `max_time`.
 SECONDS_OF_BRANCHING = 10.0
@@ -419,7 +419,7 @@ class _Run:
         end, now = record.deadline, time.monotonic()
         if end < np.inf:
             record.deadline = now + SHARE_OF_TRIANGLES * (end - now)
-        most = min(self.ascent.max_iter, MOST_WITH_TRIANGLES)
+        most = min(self.ascent.max_iter, MAX_ITERATIONS_WITH_TRIANGLES)
         before = record.lower_bound
         message_passing(merged, record, most, averaged=True)
         record.deadline = end
@@ -428,16 +428,16 @@ class _Run:
         if not (record.is_closed() or record.is_late()) and record.energy < np.inf:
             self._improve(0)
 
-    def _search_locally(self, most_visits):
+    def _search_locally(self, max_visits):
         """Offer the best labeling after local search."""
         labels = self.record.labels.copy()
-        self.record.offer(labels, PackedMRF(self.mrf).improve(labels, most_visits))
+        self.record.offer(labels, PackedMRF(self.mrf).improve(labels, max_visits))
 
-    def _make_feasible(self, *most_revisions):
+    def _make_feasible(self, *max_revisions):
         """Search for an allowed labeling if none is known; return False if none exists."""
         if self.record.energy < np.inf or self.record.is_late():
             return True
-        may_exist = find_feasible(self.mrf, self.record, *most_revisions)
+        may_exist = find_feasible(self.mrf, self.record, *max_revisions)
         if self.record.energy < np.inf:
             self._search_locally(self.mrf.n_nodes)
         return may_exist
@@ -456,12 +456,12 @@ class _Run:
     def _combine(self, max_iter):
         """Improve good labelings by moves of two nodes, and combine them; `max_iter` as above."""
         mrf, record = self.mrf, self.record
-        if mrf.n_factors or n_marginals(mrf) > MOST_ENTRIES:
+        if mrf.n_factors or n_marginals(mrf) > MAX_ENTRIES:
             return
         if max_iter and not record.is_late():
-            message_passing(mrf, record, min(max_iter, MOST_PROPAGATIONS), averaged=False)
+            message_passing(mrf, record, min(max_iter, MAX_PROPAGATIONS), averaged=False)
         moves, found = JointMoves(PackedMRF(mrf)), {}
-        for labels in record.best_offered(8 * MOST_ENTRIES // n_marginals(mrf)):
+        for labels in record.best_offered(8 * MAX_ENTRIES // n_marginals(mrf)):
             energy = moves.search(labels, VISITS_PER_NODE)
             record.offer(labels, energy)
             found[labels.tobytes()] = energy, labels
@@ -508,12 +508,12 @@ class _Run:
             if status is not Status.INFEASIBLE:
                 run._search(FIRST_WORK)
 
-    def _search(self, most_work, deadline=np.inf):
+    def _search(self, max_work, deadline=np.inf):
         """Run branch and bound with limits; return the status."""
         found = self.record.status()
         if found is not Status.STALLED or self.engine is None:
             return found
-        return self._proven(search(self.engine, self.mrf, self.record, most_work, deadline))
+        return self._proven(search(self.engine, self.mrf, self.record, max_work, deadline))
 
     def _proven(self, found):
         """Return the status of an exact method, which is the last method if it has an answer."""
@@ -538,7 +538,7 @@ class _Run:
     @cached_property
     def is_small(self):
         """Return True if the integer program has few enough variables."""
-        return n_marginals(pairwise_model(self.mrf)[0]) <= MOST_VARIABLES
+        return n_marginals(pairwise_model(self.mrf)[0]) <= MAX_VARIABLES
 
     def _solve_program(self, share):
         """Run HiGHS for a fraction of the remaining time; return the status."""

@@ -12,7 +12,7 @@ from sstruct.inference._methods.exact import n_marginals
 from sstruct.inference._methods.separate_process import NoProcess, run_apart
 
 # Limit on the labels and the table entries of the model, which toulbar2 copies.
-MOST_ENTRIES = 2**23
+MAX_ENTRIES = 2**23
 # The costs of a labeling are integers below two to this power, exact in float64.
 BITS = 50
 # toulbar2 measures CPU time and stops at this signal of its timer.
@@ -37,9 +37,9 @@ def check_toulbar2(mrf):
             'method="toulbar2" requires the package pytoulbar2: pip install "sstruct[exact]"'
         )
     n_entries = n_marginals(mrf) + np.diff(mrf.factor_table_start)[mrf.factor_table].sum()
-    if n_entries > MOST_ENTRIES:
+    if n_entries > MAX_ENTRIES:
         raise ValueError(
-            f'method="toulbar2" supports at most {MOST_ENTRIES} table entries, but the model has '
+            f'method="toulbar2" supports at most {MAX_ENTRIES} table entries, but the model has '
             f'{n_entries}; use method="trws", which computes a bound for larger models'
         )
 

@@ -5,7 +5,7 @@ import numpy as np
 from sstruct.inference._model.mrf import MRF
 
 # Limit on the entries of the tables that replace factors; equal ones are counted once.
-MOST_ENTRIES = 2**27
+MAX_ENTRIES = 2**27
 
 
 def pairwise_model(mrf):
@@ -50,10 +50,10 @@ def pairwise_model(mrf):
             entries = np.argwhere(np.isfinite(costs))
             entries = entries if len(entries) else np.zeros((1, costs.ndim), dtype=np.int64)
             n_entries += len(entries) * (1 + sum(costs.shape))
-            if n_entries > MOST_ENTRIES:
+            if n_entries > MAX_ENTRIES:
                 raise ValueError(
                     f"factors[{f}] has {len(entries)} allowed tuples: this method requires tables "
-                    f"of more than {MOST_ENTRIES} entries for the factors"
+                    f"of more than {MAX_ENTRIES} entries for the factors"
                 )
             allowed[t] = costs[tuple(entries.T)]
             for place, size in enumerate(costs.shape):

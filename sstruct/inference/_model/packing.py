@@ -18,9 +18,9 @@ from sstruct._checks.arrays import (
 from sstruct._checks.shown import shortened
 
 # Exclusive limit on the labels of all nodes, and on the entries of a factor's table.
-MOST_ENTRIES = 2**31
+MAX_ENTRIES = 2**31
 # Limit on the nodes of a factor: arrays of NumPy 1 have at most 32 axes.
-MOST_NODES = 31
+MAX_NODES = 31
 
 PAIRS = "a list of pairs (scope, table)"
 
@@ -65,8 +65,8 @@ def pack_node_costs(node_costs):
         return f"node_costs[{v}][{at - start[v]}]"
 
     check_costs(flat, name_of)
-    if len(flat) >= MOST_ENTRIES:
-        raise ValueError(f"node_costs has {len(flat)} labels, expected fewer than {MOST_ENTRIES}")
+    if len(flat) >= MAX_ENTRIES:
+        raise ValueError(f"node_costs has {len(flat)} labels, expected fewer than {MAX_ENTRIES}")
     return flat, start
 
 
@@ -188,10 +188,10 @@ def pack_factors(factors, n_labels):
                 f"factors[{f}] must be a pair (scope, table), found {shortened(item)}"
             ) from None
         scope = array_of(scope, f"the scope of factors[{f}]")
-        is_scope = scope.ndim == 1 and 3 <= len(scope) <= MOST_NODES
+        is_scope = scope.ndim == 1 and 3 <= len(scope) <= MAX_NODES
         if not is_scope or scope.dtype.kind not in "iu":
             raise ValueError(
-                f"factors[{f}] must have a scope of 3 to {MOST_NODES} nodes (use node_costs and "
+                f"factors[{f}] must have a scope of 3 to {MAX_NODES} nodes (use node_costs and "
                 f"edge_costs for one and two); found {shortened(scope.tolist())}"
             )
         if scope.min() < 0 or scope.max() >= len(n_labels):
@@ -205,10 +205,8 @@ def pack_factors(factors, n_labels):
     shapes = [tuple(n_labels[scope].tolist()) for scope in scopes]
     for f, shape in enumerate(shapes):
         count = math.prod(shape)
-        if count >= MOST_ENTRIES:
-            raise ValueError(
-                f"factors[{f}] has {count} entries, expected fewer than {MOST_ENTRIES}"
-            )
+        if count >= MAX_ENTRIES:
+            raise ValueError(f"factors[{f}] has {count} entries, expected fewer than {MAX_ENTRIES}")
     flat, table_start, of_factor = _pack_tables(tables, shapes, lambda f: f"factors[{f}][1]")
     start = np.zeros(len(scopes) + 1, dtype=np.int64)
     np.cumsum([len(scope) for scope in scopes], out=start[1:])

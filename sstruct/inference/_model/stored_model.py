@@ -5,8 +5,8 @@ import numpy as np
 from sstruct._checks.shown import shortened
 from sstruct._oracles.core._edges import checked_simple_edges
 from sstruct.inference._model.packing import (
-    MOST_ENTRIES,
-    MOST_NODES,
+    MAX_ENTRIES,
+    MAX_NODES,
     check_costs,
     checked_weights,
 )
@@ -35,9 +35,9 @@ def check_stored(state):
     if len(node_start) < 2:
         raise ValueError(f"node_start has {len(node_start)} entries, expected at least two")
     _check_starts(state, "node_start", "node_costs")
-    if len(state["node_costs"]) >= MOST_ENTRIES:
+    if len(state["node_costs"]) >= MAX_ENTRIES:
         raise ValueError(
-            f"node_costs has {len(state['node_costs'])} entries, expected fewer than {MOST_ENTRIES}"
+            f"node_costs has {len(state['node_costs'])} entries, expected fewer than {MAX_ENTRIES}"
         )
     n_labels = np.diff(node_start).astype(np.int32)
     _check_finite_or_inf(state, "node_costs")
@@ -114,8 +114,8 @@ def _check_factors(state, n_labels):
     start, nodes, of_factor = state["factor_start"], state["factor_nodes"], state["factor_table"]
     _check_starts(state, "factor_start", "factor_nodes")
     sizes = np.diff(start)
-    if len(sizes) and not 3 <= sizes.min() <= sizes.max() <= MOST_NODES:
-        raise ValueError(f"factor_start has a factor that does not have 3 to {MOST_NODES} nodes")
+    if len(sizes) and not 3 <= sizes.min() <= sizes.max() <= MAX_NODES:
+        raise ValueError(f"factor_start has a factor that does not have 3 to {MAX_NODES} nodes")
     if len(nodes) and not 0 <= nodes.min() <= nodes.max() < len(n_labels):
         raise ValueError(
             f"factor_nodes is out of range: there are {len(n_labels)} nodes, found "

@@ -6,8 +6,8 @@ from sstruct.inference._model.mrf import MRF
 
 # Limits on the visits of edges in the search for triangles, and on the table entries that message
 # passing requires for the factors, 256 MB.
-MOST_VISITS = 2**20
-MOST_ENTRIES = 2**25
+MAX_VISITS = 2**20
+MAX_ENTRIES = 2**25
 
 
 def merge_triangles(mrf):
@@ -28,7 +28,7 @@ def merge_triangles(mrf):
     scopes = [np.unique(mrf.edges[list(edges)]) for edges in triangles]
     sizes = mrf.n_labels[np.array(scopes, dtype=int).reshape(-1, 3)].astype(float)
     n_entries = (sizes.prod(axis=1) * (1 + sizes.sum(axis=1))).sum()
-    if not triangles or n_entries > MOST_ENTRIES:
+    if not triangles or n_entries > MAX_ENTRIES:
         return None
     factors = [(scope, _sum(mrf, scope, edges)) for scope, edges in zip(scopes, triangles)]
     left = np.setdiff1d(np.arange(mrf.n_edges), np.ravel(triangles))
@@ -56,7 +56,7 @@ def _edge_disjoint_triangles(mrf):
     around = [{} for _ in range(mrf.n_nodes)]
     for e, (u, v) in enumerate(mrf.edges.tolist()):
         around[u][v] = around[v][u] = e
-    if sum(len(around[u]) for u in mrf.edges[:, 0].tolist()) > MOST_VISITS:
+    if sum(len(around[u]) for u in mrf.edges[:, 0].tolist()) > MAX_VISITS:
         return []
     in_one = [
         e for e, (u, v) in enumerate(mrf.edges.tolist()) if around[u].keys() & around[v].keys()

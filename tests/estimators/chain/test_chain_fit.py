@@ -19,7 +19,7 @@ from sklearn.model_selection import (
 )
 
 from sstruct import MulticlassSSVM, PathCV, ssvm_path
-from sstruct._estimators.chain.chain_structure import LEAST_GDMM_LABELS
+from sstruct._estimators.chain.chain_structure import MIN_GDMM_LABELS
 from sstruct._estimators.core.fit import chosen_options
 from sstruct._solvers.core import solver
 from sstruct._solvers.frank_wolfe import block_coordinate as frank_wolfe
@@ -355,7 +355,7 @@ def test_auto_depends_on_number_of_labels_and_sparsity(rng, n_labels, stored, ex
 
 
 def test_progress_names_the_solver_chosen_by_auto(monkeypatch, rng, caplog):
-    monkeypatch.setitem(LEAST_GDMM_LABELS, "dense", 3)
+    monkeypatch.setitem(MIN_GDMM_LABELS, "dense", 3)
     X = [rng.standard_normal((3, 2))]
     for y, expected in (([0, 1, 0], "mp-bcfw"), ([0, 1, 2], "gdmm")):
         caplog.clear()

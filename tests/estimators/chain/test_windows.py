@@ -170,7 +170,7 @@ def test_auto_does_not_cut_unsupported_models(rng, parameters):
 
 
 def test_auto_leaves_many_labels_to_gdmm(rng, monkeypatch):
-    monkeypatch.setitem(chain_structure.LEAST_GDMM_LABELS, "dense", K)
+    monkeypatch.setitem(chain_structure.MIN_GDMM_LABELS, "dense", K)
     X, y = long(rng)
     model = ChainSSVM(lam=1.0)
     training = model._structure().train(X, y, None)

@@ -234,7 +234,7 @@ def fitted_with_limits(model, X, y):
 def test_limits_give_valid_bounds(rng, monkeypatch, pairwise, limit):
     X, y = make(rng, K=3, n=8, pairwise=pairwise, most=7)
     model = exact(pairwise=pairwise, tol=1e-3, max_iter=30)
-    limits = {"work": {"most_work": 0.0}, "memory": {"most_entries": 0.0}}
+    limits = {"work": {"max_work": 0.0}, "memory": {"max_entries": 0.0}}
     if limit == "time":
         model.set_params(max_oracle_time=0)
     else:

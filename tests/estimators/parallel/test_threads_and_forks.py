@@ -11,7 +11,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from sstruct import ChainSSVM
-from sstruct._compat import most_threads
+from sstruct._compat import max_threads
 from sstruct._input.threads import n_threads
 from tests.registry import TRAINED
 
@@ -70,7 +70,7 @@ def counts():
 
 
 needs_openmp = pytest.mark.skipif(
-    most_threads() == math.inf, reason="scikit-learn was built without OpenMP"
+    max_threads() == math.inf, reason="scikit-learn was built without OpenMP"
 )
 
 

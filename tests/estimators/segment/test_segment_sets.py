@@ -99,7 +99,7 @@ def test_unknown_and_unseen_labels(fitted):
 def test_segments_within_a_threshold_equal_enumeration(seed):
     rng = np.random.default_rng(seed)
     for _ in range(10):
-        made = Segmentations.random(rng, most_nodes=5)
+        made = Segmentations.random(rng, max_nodes=5)
         n_labels = made.problem.n_labels
         for threshold in (0.0, 1.0, 5.0, 1e9):
             expected = set()

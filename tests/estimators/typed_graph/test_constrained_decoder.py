@@ -121,7 +121,7 @@ def test_max_marginals_equal_enumeration(rng, forests):
 
 
 @pytest.mark.parametrize(
-    "limits", [{"max_time": 0}, {"most_work": 300.0}, {"most_entries": 0.0}, {"keeps": False}]
+    "limits", [{"max_time": 0}, {"max_work": 300.0}, {"max_entries": 0.0}, {"keeps": False}]
 )
 def test_limits_give_allowed_labels_and_valid_bounds(rng, limits):
     n_open, errors = 0, []
@@ -234,7 +234,7 @@ def test_grids_with_bounds_of_numbers_have_the_optimum_of_dynamic_programming(rn
 
 def test_prices_prove_optima_with_little_work(rng):
     # A search without prices visits about ten times as many table entries.
-    assert sum(Grid(rng, 7, 7, most_work=2.0**22).decode()[1] for _ in range(10)) >= 7
+    assert sum(Grid(rng, 7, 7, max_work=2.0**22).decode()[1] for _ in range(10)) >= 7
 
 
 def test_work_of_large_graphs_is_limited(rng):
