@@ -287,6 +287,8 @@ def _labeled_runs(used, offsets):
     """Return the first row and the length of each run of used nodes in a sequence."""
     is_offset = np.zeros(len(used) + 1, dtype=bool)
     is_offset[offsets] = True
-    start = np.flatnonzero(used & (is_offset[:-1] | ~np.append(False, used[:-1])))
-    end = np.flatnonzero(used & (is_offset[1:] | ~np.append(used[1:], False))) + 1
+    padded = np.zeros(len(used) + 2, dtype=bool)
+    padded[1:-1] = used
+    start = np.flatnonzero(used & (is_offset[:-1] | ~padded[:-2]))
+    end = np.flatnonzero(used & (is_offset[1:] | ~padded[2:])) + 1
     return start, end - start
