@@ -71,7 +71,8 @@ cdef class ChainRanking(PathRanking):
     cdef int add_inputs(self, Py_ssize_t node) except -1 nogil:
         cdef Py_ssize_t K = self.K, l = node // K, k = node - l * K, before = (l - 1) * K, j, e
         cdef const double* row
-        self.reserve_front(K)
+        self.reserve_front(K if self.edge != NULL or node == self.end
+                           else self.stored.indptr[k + 1] - self.stored.indptr[k])
         if node == self.end:
             for j in range(K):
                 add_input(self, before + j, 0)
