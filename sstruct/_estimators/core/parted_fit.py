@@ -132,7 +132,7 @@ class PartOfFit:
         self.rounds = part_of(self.problem, self.block_weight, *setup)
 
     def advance(self, *news):
-        """See `PartRounds` for this and the following methods."""
+        """See `PartitionFit` for this and the following methods."""
         return self.rounds.advance(*news)
 
     def measure(self, *news):
