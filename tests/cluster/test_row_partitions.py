@@ -108,7 +108,7 @@ def test_error_for_inconsistent_partitions(client, rows):
         (SETS, (cut(X), [*cut(Y)[:3], cut(Y[:, 1:])[3]]), "partition 3: classes_ is"),
         (clone(SETS).set_params(edges="tree"), (cut(X), cut(Y)), "edges='tree' is not"),
         (SETS, (cut(X), cut(np.tile(Y, 6))), "edges='auto' chooses pairs of 24 labels"),
-        (clone(SETS).set_params(loss="balanced"), (cut(X), cut(Y)), "loss='balanced' is not"),
+        (clone(SETS).set_params(loss="balanced"), (cut(X), cut(Y)), 'loss="balanced" is not'),
     ]
     for model, (X_parts, y_parts), message in cases:
         with pytest.raises(ValueError, match=message):

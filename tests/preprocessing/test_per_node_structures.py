@@ -235,18 +235,12 @@ def test_a_refit_forgets_the_transformer_of_edges(graphs):
     assert not hasattr(per_node, "edge_transformer_")
 
 
-def test_parameters_of_both_nest_and_old_pickles_have_one(graphs):
+def test_parameters_of_both_transformers_nest(graphs):
     per_node = PerNode(StandardScaler(), MaxAbsScaler())
     per_node.set_params(edge_transformer=StandardScaler(), edge_transformer__with_mean=False)
     assert clone(per_node).edge_transformer.with_mean is False
     again = pickle.loads(pickle.dumps(per_node.fit(graphs)))
     np.testing.assert_array_equal(again.transform(graphs)[2][2], per_node.transform(graphs)[2][2])
-    old = PerNode(StandardScaler()).fit(graphs)
-    del old.__dict__["edge_transformer"]
-    old = pickle.loads(pickle.dumps(old))
-    assert old.edge_transformer is None
-    assert len(clone(old).fit(graphs).transform(graphs)) == 4
-    assert old.transform(graphs)[0][2] is graphs[0][2]
 
 
 @given(st.data())

@@ -429,7 +429,7 @@ def test_invalid_labels_and_parameters(parameters, y, message):
 def test_invalid_types_of_input(rng):
     X, y = make(rng)
     for wrong in ([x for x, *_ in X], np.ones((3, 2, 2)), iter(X), {}):
-        with pytest.raises((ValueError, TypeError), match="X must be a list of"):
+        with pytest.raises((ValueError, TypeError), match="X must be a list"):
             GraphCRFSSVM().fit(wrong, y)
     with pytest.raises(ValueError, match="requires edge features"):
         GraphCRFSSVM(pairwise="directed").fit(np.ones((2, 2)), [0, 1])
