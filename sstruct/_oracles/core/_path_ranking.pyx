@@ -133,10 +133,14 @@ def ranked_arrays(PathRanking ranking not None, Py_ssize_t m):
     cdef int32_t[:, ::1] rows = codes
     cdef double[::1] scores = values
     cdef Py_ssize_t r, way = ranking.end
+    cdef bint is_ordered = True
     with nogil:
         for r in range(m):
             scores[r] = ranking.write_code(way, &rows[r, 0])
+            is_ordered = is_ordered and (r == 0 or scores[r] <= scores[r - 1])
             way = ranking.ways[way].next
+    if is_ordered:
+        return codes, values
     # The sums along paths may have another order than the values of ways, by rounding.
     order = np.argsort(-values, kind="stable")
     return codes[order], values[order]
