@@ -58,7 +58,7 @@ class CallbackContext:
 
 
 def _as_if_fitted(estimator, attributes):
-    """Return a shallow copy of the estimator with further attributes, or None if there are none.
+    """Return a shallow copy of the estimator with further attributes, or None without them.
 
     attributes : dict, function that returns a dict, or None
     """

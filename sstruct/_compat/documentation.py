@@ -20,7 +20,7 @@ class DocumentationLink:
 
     def _doc_link_url_param_generator(self):
         kind = type(self)
-        # Public classes of private or single-class modules are documented where they are exported.
+        # Classes of private modules are documented under the public module that exports them.
         parts = kind.__module__.split(".")
         packages = [".".join(parts[: i + 1]) for i in range(len(parts))]
         exporting = (p for p in packages if getattr(sys.modules[p], kind.__name__, None) is kind)
