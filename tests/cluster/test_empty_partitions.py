@@ -72,6 +72,7 @@ def without(values, places, empty):
 
 @pytest.mark.parametrize("form", [0, 1])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_empty_partitions_are_ignored(client, kind, form):
     model, X, y, forms = KINDS[kind]
     nothing, no_labels = forms[form]

@@ -110,6 +110,7 @@ class Ends(Choice):
 
 
 @pytest.mark.parametrize("kind", ["lists", "bag"])
+@pytest.mark.slow
 def test_lost_workers_do_not_change_the_fit(client, rng, tmp_path, kind):
     X, y = make_choices(rng, n=40)
     local = fit(X, y)
@@ -145,6 +146,7 @@ def fewer_later(k, folder, samples):
         (fewer_later, "found 19 samples, expected 20"),
     ],
 )
+@pytest.mark.slow
 def test_error_if_partition_changes_after_loss_of_worker(client, rng, tmp_path, load, difference):
     import dask
 

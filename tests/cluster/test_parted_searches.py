@@ -48,6 +48,7 @@ def folds_of_samples():
 
 
 @pytest.mark.parametrize("backend", ["dask", None])
+@pytest.mark.slow
 def test_grid_search(client, data, backend):
     X, y = data
     model = ChainSSVM(tol=1e-3, random_state=0)
@@ -67,6 +68,7 @@ def test_grid_search(client, data, backend):
 
 
 @pytest.mark.parametrize("lams", [None, [1.0, 0.1]])
+@pytest.mark.slow
 def test_path_search(client, data, lams):
     X, y = data
     search = PathCV(ChainSSVM(random_state=0), lams=lams, eps=0.1, lam_min=0.01, cv=FOLDS)

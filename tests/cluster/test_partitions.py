@@ -161,6 +161,7 @@ def test_every_estimator_fits_to_partitions(client, example, parameters):
         check_warm_start(model.set_params(lam=0.1), X, y, partitions)
 
 
+@pytest.mark.slow
 def test_costly_oracles(client):
     rng = np.random.default_rng(0)
     y = rng.integers(3, size=(4, 40, 40))
@@ -478,6 +479,7 @@ class Enough(Exception):
     """A user-defined exception."""
 
 
+@pytest.mark.slow
 def test_resumed_fit_equals_uninterrupted_fit(client, data, tmp_path):
     X, y = partitions(data[0]), partitions(data[1])
     file = tmp_path / "fit.ckpt"
@@ -551,6 +553,7 @@ BOUNDS = {"bounds": np.full((2, 36), [[-0.2], [0.2]])}
     ],
     ids=lambda value: "-".join(value) or "plain" if isinstance(value, dict) else str(value),
 )
+@pytest.mark.slow
 def test_warm_start_continues_from_the_last_fit(client, data, kind, options):
     model = ChainSSVM(**{**WARM, **options, "warm_start": kind})
     check_warm_start(model, *data, partitions, 1.0 + np.arange(90) % 3, lam=0.4)

@@ -206,6 +206,7 @@ model = ChainSSVM(lam=0.01, tol=0, max_iter=6, random_state=0, solver=solver)
 
 
 @locks
+@pytest.mark.slow
 def test_a_killed_process_does_not_block_later_fits(tmp_path):
     path = tmp_path / "fit"
     command = [sys.executable, "-W", "ignore", "-c", RUNNING, path]
