@@ -174,7 +174,7 @@ def lam_from_scale(scale, slack=False, pairwise_scale=1.0, proportional=False):
     labels hardly improve the prediction; the power of the number of nodes makes fits faster.
     """
     nodes, total_weight = scale.nodes, scale.total_weight
-    spread = _spread(scale.moments, nodes.bias * pairwise_scale**2)
+    spread = _spread(scale.moments, nodes.bias * (pairwise_scale * pairwise_scale))
     cost = nodes.mean_cost or 1.0
     if not slack:
         cost *= nodes.cost_spread

@@ -169,7 +169,8 @@ def resolve_lam_and_scale(structure, total_weight, scale=None, model=None):
     else:
         slack = structure.rescaling == "slack"
         lam = lam_from_scale(scale, slack, 1.0 if size is None else size, proportional)
-    if size is not None and lam and not (0 < size**2 < np.inf and 0 < lam / size**2 < np.inf):
+    square = 1.0 if size is None else size * size  # size**2 raises OverflowError
+    if lam and not (0 < square < np.inf and 0 < lam / square < np.inf):
         raise ValueError(
             f"lam={lam:g} with pairwise_scale={size:g}: lam / pairwise_scale^2 is out of the "
             "range of floating point; rescale the features, or change lam or pairwise_scale"

@@ -296,3 +296,10 @@ def test_no_warning_for_scaled_features(chains, recwarn):
     automatic(tol=0.1).fit([255 * x for x in X], y)
     automatic(tol=0.1).fit([x / 1e4 for x in X], y)
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("size", [1e200, 10**200])
+@pytest.mark.parametrize("lam", [0.1, "auto"])
+def test_sizes_whose_square_overflows_raise(tiny_chains, size, lam):
+    with pytest.raises(ValueError, match="out of the range of floating point"):
+        ChainSSVM(lam=lam, pairwise_scale=size).fit(*tiny_chains)
