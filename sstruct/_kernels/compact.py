@@ -7,11 +7,11 @@ CHANGED, WHOLE = 12, 8
 
 
 def compact(vector):
-    """Return the indices and values of nonzeros, or None and the vector if that saves no memory."""
-    bits = vector.view(np.int64)  # -0.0 counts as nonzero
-    if CHANGED * np.count_nonzero(bits) >= WHOLE * len(vector):
-        return None, vector
-    index = np.flatnonzero(bits).astype(np.int32)
+    """Return the indices and values of nonzeros, or None and a copy if that takes less memory."""
+    is_nonzero = vector.view(np.int64) != 0  # including -0.0
+    if CHANGED * np.count_nonzero(is_nonzero) >= WHOLE * len(vector):
+        return None, vector.copy()
+    index = np.flatnonzero(is_nonzero).astype(np.int32)
     return index, vector[index]
 
 

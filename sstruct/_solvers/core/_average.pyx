@@ -11,10 +11,11 @@
 #     writes it to the memory of the current weights, which are restored afterwards.
 """Weighted averages of the iterates of a fit."""
 
-from libc.stdint cimport INT32_MAX, int32_t, int64_t
+from libc.stdint cimport INT32_MAX, int32_t
 
 import numpy as np
 
+from sstruct._kernels.compact import compact, expand
 from sstruct._kernels.slices import by_slices
 from sstruct._problems.core.kept_arrays import MAX_COUNT, kept_array
 
@@ -136,7 +137,6 @@ cdef class PassAverage:
 
     def evaluate(self, double[::1] w not None, function):
         """Return function(), called while w contains the average; restore the contents of w."""
-        cdef PassAverage kept = PassAverage(self.n_weights)
         self._check_size(w)
         if self.index is None:
             self._exchange(w)
@@ -144,12 +144,13 @@ cdef class PassAverage:
                 return function()
             finally:
                 self._exchange(w)
-        kept.resume(w, 0)
+        current = np.asarray(w)
+        kept = compact(current)
         self.copy_to(w)
         try:
             return function()
         finally:
-            kept.copy_to(w)
+            expand(kept, current)
 
     cdef void _exchange(self, double[::1] w) noexcept nogil:
         """Exchange the contents of w and of the average, if this has an entry for each weight."""
@@ -161,23 +162,13 @@ cdef class PassAverage:
             w[k] = of_average
 
     def _approach(self, const double[::1] w, double rate):
-        """Move the average towards w; a rate of 1 copies all bits.
-
-        There will be an entry for each weight that is not zero, or for all if that needs less memory.
-        """
-        cdef Py_ssize_t k, n
-        cdef double[::1] entries = self.entries
-        cdef int32_t[::1] index = self.index
-        if index is not None:
-            n = self.n_entries(w)
-            if n > index.shape[0]:
-                if n < WHOLE * self.n_weights // COMPACT and self.n_weights <= INT32_MAX:
-                    index, entries = np.empty(n, dtype=np.int32), np.empty(n)
-                    self._merge(w, rate, index, entries)
-                    self.index, self.entries = index, entries
-                    return
-                index, entries = None, self.weights()
-                self.index, self.entries = index, entries
+        """Move the average towards w; a rate of 1 copies all bits."""
+        cdef Py_ssize_t k
+        cdef double[::1] entries
+        cdef int32_t[::1] index
+        if self.index is not None:
+            self._extend(np.asarray(w))
+        entries, index = self.entries, self.index
         with nogil:
             if index is None:
                 for k in range(self.n_weights):
@@ -186,51 +177,23 @@ cdef class PassAverage:
                 for k in range(index.shape[0]):
                     entries[k] = approached(entries[k], w[index[k]], rate)
 
-    cdef Py_ssize_t n_entries(self, const double[::1] w) noexcept nogil:
-        """Return the number of weights that have an entry or are not zero in w."""
-        cdef const int64_t* bits = bits_of(w)
-        cdef const int32_t[::1] index = self.index
-        cdef Py_ssize_t k, n = 0
-        for k in range(w.shape[0]):
-            n += bits[k] != 0
-        for k in range(index.shape[0]):
-            n += bits[index[k]] == 0
-        return n
-
-    cdef void _merge(
-            self, const double[::1] w, double rate, int32_t[::1] new_index,
-            double[::1] new_entries) noexcept nogil:
-        """Write the entries of the average after it has moved towards w."""
-        cdef const int64_t* bits = bits_of(w)
-        cdef const int32_t[::1] index = self.index
-        cdef const double[::1] entries = self.entries
-        cdef Py_ssize_t k, begin, end, before = 0, at = 0, n = index.shape[0]
-        cdef int64_t some
-        cdef bint has_entry
-        for begin in range(0, w.shape[0], 8):   # most groups of eight have no entry
-            end = min(begin + 8, w.shape[0])
-            some = 0
-            for k in range(begin, end):
-                some |= bits[k]
-            if some == 0 and (before == n or index[before] >= end):
-                continue
-            for k in range(begin, end):
-                has_entry = before < n and index[before] == k
-                if not has_entry and bits[k] == 0:
-                    continue
-                new_index[at] = <int32_t> k
-                new_entries[at] = approached(entries[before] if has_entry else 0, w[k], rate)
-                before += has_entry
-                at += 1
+    def _extend(self, w):
+        """Add an entry for each other weight that is not zero in w, or for all if that needs less memory."""
+        index, entries = np.asarray(self.index), np.asarray(self.entries)
+        is_new = w.view(np.int64) != 0   # -0.0 gets an entry too
+        is_new[index] = False
+        new = np.flatnonzero(is_new)
+        if len(new) == 0:
+            return
+        if COMPACT * (len(index) + len(new)) >= WHOLE * self.n_weights or self.n_weights > INT32_MAX:
+            self.index, self.entries = None, self.weights()
+            return
+        at = np.searchsorted(index, new)
+        self.index, self.entries = np.insert(index, at, new), np.insert(entries, at, 0.0)
 
     def _check_size(self, const double[::1] w):
         if w.shape[0] != self.n_weights:
             raise ValueError(f"{w.shape[0]} weights, expected {self.n_weights}")
-
-
-cdef inline const int64_t* bits_of(const double[::1] w) noexcept nogil:
-    """Return the weights as integers, which are zero if no bit is set: -0.0 is kept too."""
-    return <const int64_t*> &w[0] if w.shape[0] > 0 else NULL
 
 
 cdef inline double approached(double average, double w, double rate) noexcept nogil:

@@ -372,7 +372,6 @@ cdef class DualState:
         parts = [(0, self.n_blocks)] if parts is None else parts
         if self.prior is None:
             v, kept = self.weights_owner, compact(self.weights_owner)
-            kept = (None, v.copy()) if kept[0] is None else kept
         else:
             v = np.empty(self.weights.shape[0])
         try:
