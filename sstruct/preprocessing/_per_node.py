@@ -74,7 +74,7 @@ class PerNode(
     edge_transformer : estimator or None, default=None
         Transformer for the edge features of graphs or sequences, fitted on the features of all
         edges. None leaves them unchanged. With ``pairwise="contrast"`` its output must be
-        nonnegative, such as that from ``MaxAbsScaler()``.
+        nonnegative, such as the output of ``MaxAbsScaler()``.
 
     Attributes
     ----------
@@ -95,18 +95,19 @@ class PerNode(
     Notes
     -----
     The output has the type of the input: a list, an object array, ``Sequences``, or an array of
-    shape (n, L, n_features_out); for the latter, ``Sequences`` if the transformer returns sparse
-    rows. Items are sparse rows if the transformer returns sparse output. They are data frames if
-    the input items are data frames with named columns and the transformer has feature names out,
-    and arrays otherwise. ``Sequences`` with feature names get those from the transformer, so that
-    names reach the next estimator. Images are dense arrays (H, W, n_features_out). Graphs keep
-    their edges and node sizes; edge features are changed only by `edge_transformer`. ``PerNode``
-    has no ``set_output``, since ragged data does not fit into a data frame.
+    shape (n, L, n_features_out), which is replaced by ``Sequences`` if the transformer returns
+    sparse output. Items are sparse if the transformer returns sparse output, data frames if the
+    input items are data frames with named columns and the transformer supports
+    ``get_feature_names_out``, and arrays otherwise. ``Sequences`` with feature names get the output
+    names of the transformer, for use by the next estimator. Images are dense arrays
+    (H, W, n_features_out). Graphs keep their edges and node sizes; edge features are changed only
+    by `edge_transformer`. ``PerNode`` has no ``set_output``, since ragged data does not fit into a
+    data frame.
 
     Empty items stay empty. scikit-learn's ``FeatureUnion`` combines the lists and ``Sequences``
     returned by transformers of this module into ``Sequences``, for example to append word features
-    to arrays. For images and graphs, and with ``transform_output="pandas"`` of scikit-learn's
-    configuration, use a union inside: ``PerNode(make_union(...))``.
+    to arrays. For images and graphs, and if scikit-learn is configured with
+    ``transform_output="pandas"``, pass a union to ``PerNode``: ``PerNode(make_union(...))``.
 
     Text transformers read a single column, to be selected by a ``ColumnTransformer``:
     ``PerNode(make_column_transformer((TfidfVectorizer(), "text")))`` for data frames, or column 0
@@ -160,18 +161,19 @@ class PerNode(
         Parameters
         ----------
         X : list of arrays of shape (L_i, n_features)
-            Dense, sparse or data frames; or an object array, :class:`sstruct.Sequences`, or an
-            array of shape (n, L, n_features). For images, a list of arrays of shape
-            (H, W, n_features), or an array of shape (n, H, W, n_features). For graphs, a list of
-            tuples (node features, edges[, edge features[, node sizes]]). For sequences with edge
-            features, a list of tuples (features, edge features). 2-D X is passed on unchanged.
+            Dense arrays, sparse arrays or data frames; or an object array,
+            :class:`sstruct.Sequences`, or an array of shape (n, L, n_features). For images, a list
+            of arrays of shape (H, W, n_features), or an array of shape (n, H, W, n_features). For
+            graphs, a list of tuples (node features, edges[, edge features[, node sizes]]). For
+            sequences with edge features, a list of tuples (features, edge features). 2-D X is
+            passed on unchanged.
         y : list of label sequences, spans, label images or arrays of node labels, optional
             Passed as one flat array to transformers that use labels, but not to the edge
             transformer.
         **params : dict
             Passed to the transformers. Arrays with an entry for each of the n samples, such as
             `sample_weight`, are repeated for the nodes or edges of each sample. `sample_weight`
-            may also contain an array with a weight for each node per sample, as for estimators.
+            may also contain one array of node weights per sample, as for estimators.
             With metadata routing enabled, each transformer receives what it has requested;
             otherwise the edge transformer receives the parameters that its ``fit`` accepts.
 
@@ -239,14 +241,17 @@ class PerNode(
         return self._apply("inverse_transform", X, fitted=False)
 
     def _expected_input(self, fitted):
-        """Return the ExpectedInput; `fitted` if X must have the features seen in fit."""
+        """Return the ExpectedInput; with `fitted`, X must have the features seen in fit."""
         name = type(self).__name__
         if not fitted:
             return ExpectedInput(name)
         return ExpectedInput(name, self.n_features_in_, getattr(self, "feature_names_in_", None))
 
     def _apply(self, method, X, fitted):
-        """Call a method of the fitted transformers; `fitted` if X has the features seen in fit."""
+        """Call a method of the fitted transformers.
+
+        With `fitted`, X must have the features seen in fit.
+        """
         self = self._require_fitted()  # a copy, safe from concurrent fits
         given = structures_of(items_of(X))
         items = given.items
@@ -256,10 +261,10 @@ class PerNode(
         names = getattr(self, "feature_names_in_", None)
         if method == "transform":
             names = _names_out(self.transformer_, nodes)
-        out = _applied(self.transformer_, method, _rows(items, nodes), nodes is not None)
-        out = _like(items, nodes, out, names)
+        out = _call_unless_empty(self.transformer_, method, _rows(items, nodes), nodes is not None)
+        out = _split_like(items, nodes, out, names)
         if edges is not None:
-            edge_rows = edges.replaced(_applied(of_edges, method, edges.rows.flat))
+            edge_rows = edges.replaced(_call_unless_empty(of_edges, method, edges.rows.flat))
         return _joinable(given, given.restored(out, edge_rows))
 
     @available_if(_transformer_has("get_feature_names_out"))
@@ -297,23 +302,23 @@ class PerNode(
         of_nodes, of_edges = self._routed(params, transform)
         if nodes is not None:
             of_nodes = {
-                name: _of_nodes(name, value, nodes, given) for name, value in of_nodes.items()
+                name: _repeat_for_nodes(name, v, nodes, given) for name, v in of_nodes.items()
             }
         rows = _rows(items, nodes)
-        inner, out = _fitted(self.transformer, rows, labels, of_nodes, transform)
+        inner, out = _fit_clone(self.transformer, rows, labels, of_nodes, transform)
         if transform:
-            out = _like(items, nodes, out, _names_out(inner, nodes))
+            out = _split_like(items, nodes, out, _names_out(inner, nodes))
         edge_inner, edge_rows = None, None
         if edges is not None:
             n = len(nodes)
-            of_edges = {name: _of_edges(name, v, edges, n) for name, v in of_edges.items()}
-            edge_inner, edge_rows = _fitted(
+            of_edges = {name: _repeat_for_edges(name, v, edges, n) for name, v in of_edges.items()}
+            edge_inner, edge_rows = _fit_clone(
                 self.edge_transformer, edges.rows.flat, None, of_edges, transform
             )
         if transform:
             out = given.restored(out, None if edge_rows is None else edges.replaced(edge_rows))
             out = _joinable(given, out)
-        width = inner.n_features_in_ if hasattr(inner, "n_features_in_") else _width(rows)
+        width = inner.n_features_in_ if hasattr(inner, "n_features_in_") else _count_columns(rows)
         names = None if nodes is None else nodes.feature_names
         self._publish(
             {
@@ -339,11 +344,11 @@ class PerNode(
             return None
         edges = given.edges
         if edges is None:
-            found = "one 2-D array" if nodes is None else given.kind
+            found = "a 2-D array" if nodes is None else given.kind
             raise ValueError(
                 "edge_transformer requires graphs with edge features, (node features, edges, edge "
-                "features), or sequences with edge features, (features, edge features), but X is "
-                f"{found}{' without them' * (given.kind == 'graphs')}"
+                "features), or sequences with edge features, (features, edge features), found "
+                f"{found}{' without edge features' * (given.kind == 'graphs')}"
             )
         return edges
 
@@ -395,7 +400,7 @@ def _fit_method(transformer, transform):
     return "fit_transform" if transform and hasattr(transformer, "fit_transform") else "fit"
 
 
-def _fitted(transformer, rows, labels, params, transform):
+def _fit_clone(transformer, rows, labels, params, transform):
     """Return a fitted clone and, with `transform`, the transformed rows."""
     inner = clone(transformer)
     try:
@@ -418,7 +423,7 @@ def _rows(X, nodes):
     return nodes.flat if frame is None else frame
 
 
-def _applied(transformer, method, rows, of_samples=True):
+def _call_unless_empty(transformer, method, rows, of_samples=True):
     """Call a method of a fitted transformer, unless there are no rows.
 
     of_samples : whether rows are the nodes of samples; 2-D X is passed on even if it is empty
@@ -433,7 +438,7 @@ def _applied(transformer, method, rows, of_samples=True):
         return np.empty((0, 0))
 
 
-def _width(rows):
+def _count_columns(rows):
     """Return the number of columns of rows that the transformer did not validate."""
     shape = rows.shape if hasattr(rows, "shape") else array_of(rows, "X").shape
     if len(shape) < 2:
@@ -451,7 +456,7 @@ def _names_out(transformer, nodes):
         return None
 
 
-def _of_nodes(name, value, nodes, given):
+def _repeat_for_nodes(name, value, nodes, given):
     """Repeat values with an entry per sample for each of its nodes."""
     if name == "sample_weight" and value is not None:
         if is_of_nodes(value):
@@ -463,7 +468,7 @@ def _of_nodes(name, value, nodes, given):
     return value
 
 
-def _of_edges(name, value, edges, n_samples):
+def _repeat_for_edges(name, value, edges, n_samples):
     """Repeat values with an entry per sample for each of its edges."""
     if name == "sample_weight" and value is not None:
         if is_of_nodes(value):
@@ -489,7 +494,7 @@ def _joinable(given, out):
     return out
 
 
-def _like(X, nodes, out, names=None):
+def _split_like(X, nodes, out, names=None):
     """Split transformed rows into the type of X; `names` are the feature names, if known."""
     if nodes is None:
         return out

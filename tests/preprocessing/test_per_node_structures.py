@@ -210,10 +210,10 @@ def test_invalid_edges(images, graphs):
     for X, found in (
         (images, "images"),
         ([image[0] for image in images], "sequences"),
-        (images[0][0], "one 2-D array"),
-        ([graph[:2] for graph in graphs], "graphs without them"),
+        (images[0][0], "a 2-D array"),
+        ([graph[:2] for graph in graphs], "graphs without edge features"),
     ):
-        with pytest.raises(ValueError, match=f"requires graphs with edge features.*X is {found}$"):
+        with pytest.raises(ValueError, match=f"requires graphs with edge .*, found {found}$"):
             both.fit(X)
     with pytest.raises(ValueError, match=r"the edge features of X\[0\] have shape \(2,\)"):
         both.fit([(*graphs[0][:2], np.ones(2))])
@@ -319,7 +319,7 @@ def test_pairs_that_are_graphs_stay_graphs(rng):
     assert out[0][1] is X[0][1]
     for edges in (lambda e: e, np.ndarray.tolist):
         given_ = [(x, edges(e)) for x, e in X]
-        with pytest.raises(ValueError, match=r"edge_transformer .* X is graphs without them"):
+        with pytest.raises(ValueError, match="edge_transformer .* graphs without edge features"):
             PerNode(StandardScaler(), MaxAbsScaler()).fit(given_)
 
 

@@ -252,9 +252,9 @@ def test_invalid_codes_and_arguments(rng):
         with pytest.raises(ValueError, match=message):
             ChangePointProblem(sums, model, wrong, windows)
     for wrong, message in (
-        (windows - 1, "start at 1 or later"),
-        (windows + 5, "start at 1 or later"),
-        (0 * windows, "window of its own"),
+        (windows - 1, "windows must be 0 or start at"),
+        (windows + 5, "windows must be 0 or start at"),
+        (0 * windows, "a separate window"),
     ):
         with pytest.raises(ValueError, match=message):
             ChangePointProblem(sums, model, truth, wrong)
@@ -262,5 +262,5 @@ def test_invalid_codes_and_arguments(rng):
         with pytest.raises(ValueError, match="kinds of costs"):
             ChangePointProblem(sums, ChangePointModel(np.array(kinds, dtype=np.int32), 1, 2))
     for least, most in ((0, 2), (3, 2)):
-        with pytest.raises(ValueError, match="are not a range"):
+        with pytest.raises(ValueError, match="must satisfy 1 <= least <= most"):
             ChangePointProblem(sums, ChangePointModel(model.kinds, least, most))

@@ -61,13 +61,13 @@ cdef class ChangePointProblem(BlockProblem):
     cdef const int64_t[::1] start, length
     cdef const int32_t[::1] kind, changes, window, interval
     cdef bint has_intervals
-    cdef const int32_t[::1] bin              # of each duration up to the first one of the last bin
+    cdef const int32_t[::1] bin              # of each duration up to the smallest one of the last bin
     cdef Py_ssize_t n_costs, n_features, n_durations, duration_at
     cdef int64_t least, most
     cdef ChangeDecoder decoder
     # Scratch memory of this object.
     cdef double[::1] last_w, feature, other
-    cdef double[::1] duration                # score of each duration up to the first one of the last bin
+    cdef double[::1] duration                # score of each duration up to the smallest one of the last bin
 
     def __init__(self, signals, model, changes=None, windows=None, intervals=None):
         self.arguments = dict(

@@ -86,7 +86,7 @@ class ChangePointModel:
 
     @property
     def bin_of_duration(self):
-        """The bin of each duration from 1 to the first one of the last bin; empty without bins."""
+        """The bin of each duration, up to the smallest one of the last bin; empty without bins."""
         if self.bins is None:
             return np.empty(0, dtype=np.int32)
         return np.repeat(
@@ -131,23 +131,29 @@ def check_signals(signals, model):
     if len(length) == 0 or (length < 1).any() or (length >= np.iinfo(np.int32).max).any():
         raise ValueError("expected at least one signal, each of 1 to 2^31 - 2 nodes")
     if sums.ndim != 3 or len(sums) != length.sum() + len(length) or sums.shape[2] < n_sums:
-        raise ValueError(f"sums have shape {sums.shape}, expected one entry more than nodes")
+        raise ValueError(
+            f"sums have shape {sums.shape}, expected ({length.sum() + len(length)}, n_features, "
+            f"{n_sums} or more)"
+        )
     if floor.shape != (len(length), sums.shape[1]) or not (floor > 0).all():
-        raise ValueError("floor must be positive, for each block and feature")
+        raise ValueError("floor must have a positive entry for each block and feature")
     kinds = model.kinds
     if len(kinds) == 0 or (kinds < 0).any() or (kinds >= len(COSTS)).any():
         raise ValueError(f"kinds of costs must be 0 to {len(COSTS) - 1}, found {kinds}")
     if not 1 <= model.least <= model.most:
-        raise ValueError(f"durations from {model.least} to {model.most} are not a range")
+        raise ValueError(
+            "durations must satisfy 1 <= least <= most, found "
+            f"least={model.least} and most={model.most}"
+        )
 
 
 def check_intervals(intervals, signals):
-    """Raise ValueError unless intervals have a number for each row, 0 at the starts of blocks."""
+    """Raise ValueError unless rows have valid interval numbers, 0 at the starts of blocks."""
     first = np.cumsum(signals.length) - signals.length
     if intervals.shape != (int(signals.length.sum()),) or intervals.dtype != np.int32:
         raise ValueError(f"intervals must be int32 of shape {(int(signals.length.sum()),)}")
     if intervals.min() < 0 or intervals.max() >= np.iinfo(np.int32).max or intervals[first].any():
-        raise ValueError("intervals must be numbered from 1 on, and 0 at the first node of a block")
+        raise ValueError("intervals must be nonnegative, and 0 at the first node of each block")
 
 
 def check_changes(changes, windows, signals, model):
@@ -158,13 +164,13 @@ def check_changes(changes, windows, signals, model):
     first = np.cumsum(length) - length
     position = np.arange(n_nodes) - np.repeat(first, length)
     if ((changes != 0) & (changes != 1)).any() or changes[first].any():
-        raise ValueError("changes must be 0 or 1, and 0 at the first node of a block")
+        raise ValueError("changes must be 0 or 1, and 0 at the first node of each block")
     if (windows < 0).any() or (windows > position).any() or windows[first].any():
-        raise ValueError("windows must start at 1 or later, and not after the node")
+        raise ValueError("windows must be 0 or start at a position from 1 to that of the node")
     at = np.flatnonzero((position == 0) | (changes == 1))
     is_change = changes[at] == 1
     if (windows[at][is_change] <= position[at[:-1]][is_change[1:]]).any():
-        raise ValueError("each true change must be in a window of its own")
+        raise ValueError("each true change must have a separate window")
     durations = np.diff(np.append(at, n_nodes))
     if (durations < model.least).any() or (durations > model.most).any():
         raise ValueError(
