@@ -401,6 +401,6 @@ class Metrics:
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error.
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error.
     """

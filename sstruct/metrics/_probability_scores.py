@@ -36,8 +36,8 @@ def flat_log_loss(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error.
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error.
 
     Returns
     -------
@@ -78,8 +78,8 @@ def flat_brier_score_loss(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error.
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error.
 
     Returns
     -------
@@ -129,8 +129,8 @@ def flat_calibration_error(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error.
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error.
 
     Returns
     -------

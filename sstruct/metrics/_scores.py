@@ -36,8 +36,8 @@ def flat_accuracy_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error.
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error.
 
     Returns
     -------
@@ -84,8 +84,8 @@ def flat_f1_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error.
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error.
 
     Returns
     -------
@@ -132,8 +132,8 @@ def flat_precision_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error.
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error.
 
     Returns
     -------
@@ -180,8 +180,8 @@ def flat_recall_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error.
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error.
 
     Returns
     -------
@@ -257,8 +257,8 @@ def flat_classification_report(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error.
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error.
 
     Returns
     -------
@@ -304,8 +304,8 @@ def sequence_accuracy_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error.
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error.
 
     Returns
     -------

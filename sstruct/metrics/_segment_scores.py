@@ -46,8 +46,8 @@ def segment_f1_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of frames to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error. Such a frame ends a segment.
+        True label of frames to ignore. If it is given, frames whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error. An ignored frame ends a segment.
 
     Returns
     -------
@@ -124,8 +124,8 @@ def segment_edit_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of frames to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error. Such a frame ends a segment.
+        True label of frames to ignore. If it is given, frames whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error. An ignored frame ends a segment.
 
     Returns
     -------

@@ -41,8 +41,8 @@ def flat_coverage_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error.
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error.
 
     Returns
     -------
@@ -112,8 +112,8 @@ def sequence_coverage_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes whose label in the set does not matter. Those whose true label is None
-        or NaN are ignored, too; without `ignore_label`, they agree with no label.
+        True label of nodes whose label in the set does not matter. If it is given, nodes
+        whose true label is None or NaN are ignored, too; otherwise, they agree with no label.
 
     Returns
     -------

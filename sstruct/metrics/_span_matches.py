@@ -48,8 +48,8 @@ def span_match_counts(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error. Such a node ends a span, like O.
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error. An ignored node ends a span, like O.
 
     Returns
     -------
@@ -233,8 +233,8 @@ def span_confusions(
     suffix : bool, default=False
         Whether the letter follows the type, as in ``"PER-B"``.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error. Such a node ends a span, like O.
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error. An ignored node ends a span, like O.
 
     Returns
     -------

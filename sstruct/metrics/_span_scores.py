@@ -104,8 +104,8 @@ def span_f1_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error. Such a node ends a span, like O.
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error. An ignored node ends a span, like O.
 
     Returns
     -------
@@ -164,8 +164,8 @@ def span_precision_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error. Such a node ends a span, like O.
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error. An ignored node ends a span, like O.
 
     Returns
     -------
@@ -224,8 +224,8 @@ def span_recall_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error. Such a node ends a span, like O.
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error. An ignored node ends a span, like O.
 
     Returns
     -------
@@ -311,8 +311,8 @@ def span_classification_report(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error. Such a node ends a span, like O.
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error. An ignored node ends a span, like O.
 
     Returns
     -------
@@ -382,8 +382,8 @@ def span_confusion_matrix(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error. Such a node ends a span, like O.
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error. An ignored node ends a span, like O.
 
     Returns
     -------
@@ -441,8 +441,8 @@ def chunk_precision_recall_f1(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error. Such a node ends a chunk, like O.
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error. An ignored node ends a chunk, like O.
 
     Returns
     -------
@@ -486,8 +486,8 @@ def chunk_f1_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error. Such a node ends a chunk, like O.
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error. An ignored node ends a chunk, like O.
 
     Returns
     -------

@@ -82,8 +82,8 @@ def span_precision_recall_curve(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error. Ignored nodes are outside of true spans, and
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error. Ignored nodes are outside of true spans, and
         predicted spans that contain them are ignored.
 
     Returns
@@ -141,8 +141,8 @@ def span_threshold(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
-        without `ignore_label`, they raise an error. Ignored nodes are outside of true spans, and
+        True label of nodes to ignore. If it is given, nodes whose true label is None or NaN are
+        ignored, too; otherwise, they raise an error. Ignored nodes are outside of true spans, and
         predicted spans that contain them are ignored.
 
     Returns
