@@ -22,7 +22,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
 
 
 cdef class ErrorTable:
-    """Best scores by number of errors, for one chain at a time; its scratch memory grows."""
+    """Best scores by number of errors, for one chain at a time; scratch memory grows as needed."""
 
     cdef int reserve(self) except -1 nogil:
         """Allocate memory for L, KP and `most`."""

@@ -74,7 +74,7 @@ cdef int viterbi_forward(
 cdef Py_ssize_t keep_leading(
         const double* score, const int32_t* label, Py_ssize_t count, const double* out_most,
         const double* out_least, int32_t* kept) noexcept nogil:
-    """List the labels that may precede the best path's next label; return how many."""
+    """List the labels that may precede the next label of the best path; return their number."""
     cdef Py_ssize_t q, n = 0
     cdef int32_t k
     cdef double least = -INFINITY
@@ -90,7 +90,10 @@ cdef Py_ssize_t keep_leading(
 
 cdef void transition_bounds(
         const double* edge, Py_ssize_t K, Py_ssize_t KP, double* bounds) noexcept nogil:
-    """Write the largest score into each label, and the largest and smallest out of it: 3 KP."""
+    """Compute the largest score of transitions into each label, the largest and the smallest out of it.
+
+    bounds : 3 KP    OUT
+    """
     sstruct_transition_bounds(edge, K, KP, bounds, bounds + KP, bounds + 2 * KP)
 
 
@@ -98,7 +101,7 @@ cdef int pruned_forward(
         const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
         bint ends, double* best, int32_t* origin, const double* bounds, double* scratch,
         int32_t* kept) except -1 nogil:
-    """As `viterbi_forward` with one table of transitions, only for labels that may be on best paths.
+    """Like `viterbi_forward` with one table of transitions, only for labels that may be on best paths.
 
     For other labels, `best` may be -inf and `origin` unset. All other entries are bitwise identical,
     except for origins if the best score is -inf.
@@ -337,10 +340,10 @@ def max_marginals(node_scores, edge_scores):
     array([[2. , 1.5],
            [2. , 1.5]])
     """
-    node, edge, labels_count = _potentials(node_scores, edge_scores)
+    node, edge, n_labels = _potentials(node_scores, edge_scores)
     cdef double[:, ::1] theta = node
     cdef double[:, :, ::1] table = edge
-    cdef Py_ssize_t L = node.shape[0], KP = node.shape[1], K = labels_count
+    cdef Py_ssize_t L = node.shape[0], KP = node.shape[1], K = n_labels
     out = np.empty((L, KP))
     cdef double[:, ::1] forward = out
     cdef double[::1] backward = np.empty(2 * KP)

@@ -1,12 +1,12 @@
 # Design:
-# (a) A forest move frees nodes that form a forest, and computes their best labels given the fixed
-#     labels of all other nodes exactly, by max-sum. The cost never increases, for any sign of the
-#     edges; if edges are repulsive, expansion moves by roof duality leave many nodes undetermined.
-# (b) Nodes are freed in random order unless they would close a cycle with the earlier ones (on a grid
-#     two thirds are free). The search stops when several consecutive moves do not improve the cost,
+# (a) A forest move frees nodes that form a forest, and computes their optimal labels, given the labels of
+#     all other nodes, by max-sum. The cost never increases. Unlike expansion moves by roof duality, which
+#     leave many nodes undetermined if edges are repulsive, these moves are exact for any edge costs.
+# (b) Nodes are freed in random order, except for those that would close a cycle with free nodes (on a
+#     grid, two thirds are free). The search stops when several consecutive moves do not improve the cost,
 #     or at a limit on the moves or the work.
 # (c) The result depends only on costs, start and seed.
-"""Approximate minimization of the costs of labeled graphs by exact moves of forests."""
+"""Approximate minimization of the costs of labeled graphs by exact forest moves."""
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, uint64_t
@@ -17,7 +17,7 @@ from sstruct._oracles.core._graph_costs cimport labeling_cost
 from sstruct._oracles.cut._workspace cimport list_arcs
 from sstruct._kernels._splitmix cimport next_random
 
-# Limits on consecutive moves without improvement, and on all moves.
+# Limits on consecutive moves without improvement, and on the total number of moves.
 cdef Py_ssize_t MAX_IDLE = 6
 cdef Py_ssize_t MAX_MOVES = 200
 
@@ -83,10 +83,10 @@ cdef class ForestMoves:
     cdef int minimize(
             self, const GraphCosts* costs, uint64_t seed, int32_t* labels, double max_work,
             GraphAnswer* answer) except -1 nogil:
-        """Lower the cost of the labels by moves of random forests; the cost never increases.
+        """Lower the cost of the labels by moves of randomly chosen forests; the cost never increases.
 
         max_work : limit on the work, including the work so far in `answer`
-        answer : its work must be set, and is increased; its cost is set, and `exact` is not changed
+        answer : `work` is read and increased, `cost` is set, and `exact` is left unchanged
         """
         cdef Py_ssize_t i, idle = 0
         cdef double before

@@ -13,7 +13,7 @@
 #     their labels, or one takes the label of the other, which gets a new label. The cost of the edge is
 #     left out of the sums of its ends, because +inf could not be subtracted from them.
 # (e) The arrays have been validated by sstruct.inference.MRF, and are read-only.
-"""Costs of models for compiled decoders, and local search."""
+"""Costs of an MRF for compiled decoders, and local search."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int32_t, int64_t
@@ -202,7 +202,7 @@ cdef class PackedMRF:
         return n_terms * (20 + self.costs.n_labels[v])
 
     def improve(self, int32_t[::1] labels, Py_ssize_t max_visits):
-        """Set nodes in turn to the best label given the others, until no node improves.
+        """Set each node in turn to its best label given the labels of all others, until no node changes.
 
         labels : validated by the caller    INOUT    max_visits : limit on the visited nodes
         Returns the energy, which does not increase, up to rounding.
@@ -259,7 +259,7 @@ cdef class JointMoves:
         self.second = np.empty(model.costs.max_labels)
 
     cdef bint exchange(self, Py_ssize_t e, int32_t* labels) noexcept nogil:
-        """Set the ends of an edge to their best two labels; return whether that improves them."""
+        """Set the ends of an edge to their best pair of labels; return whether the labels have changed."""
         cdef const MRFCosts* costs = &self.model.costs
         cdef Py_ssize_t u = costs.edges[2 * e], v = costs.edges[2 * e + 1], a, b
         cdef double* of_u = &self.first[0]
@@ -288,7 +288,7 @@ cdef class JointMoves:
         return True
 
     def search(self, int32_t[::1] labels, Py_ssize_t max_rounds):
-        """Set the ends of edges in turn to their best two labels, until no edge improves.
+        """Set the ends of each edge in turn to their best pair of labels, until no label changes.
 
         labels : validated by the caller    INOUT    max_rounds : limit on the passes over all edges
         Returns the energy, which does not increase, up to rounding.

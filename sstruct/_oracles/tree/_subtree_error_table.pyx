@@ -3,7 +3,7 @@
 #     error is a label that differs from the true label of its node.
 # (b) B_v(d, s): best score of the tree below v with label s at v and d errors. Children are merged
 #     one at a time: B_v(d, s) <- max_e B_v(d - e, s) + m_c(e, s), where m_c is the child's message, a
-#     maximum over its labels for each e. A tree has no more errors than nodes, so that all merges of a
+#     maximum over its labels for each e. A tree has no more errors than nodes, so all merges of a
 #     forest of n nodes visit O(n^2) pairs (d, e) for each label. Roots are merged in the same way.
 # (c) The merge of child c stores e for each (d, s of its parent) in `share`, and a message stores the
 #     child's label in `origin`. Backtracking visits parents first, and the last merged child first.
@@ -40,14 +40,14 @@ cdef int join(
 
 
 cdef class TreeErrorTable:
-    """Best scores by number of errors, for one forest at a time; its scratch memory grows."""
+    """Best scores by number of errors, for one forest at a time; scratch memory grows as needed."""
 
     cdef int reserve(
             self, Py_ssize_t n_labels, Py_ssize_t most, Py_ssize_t n_origins) except -1 nogil:
         """Allocate memory.
 
-        n_labels : of all nodes    most : largest number of labels of a node
-        n_origins : number of labels of the parents of all nodes
+        n_labels : total number of labels of all nodes    most : largest number of labels of a node
+        n_origins : total number of labels of the parents of all nodes
         """
         cdef Py_ssize_t n = self.n_nodes, rows = n + 1
         self.grow(<void**> &self.best, rows, sizeof(double))

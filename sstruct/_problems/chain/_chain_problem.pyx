@@ -11,14 +11,14 @@
 # (c) The caller removes unlabeled nodes; the remaining segments are blocks without a start or end
 #     term at a cut. L(y) = c_i sum_l a_l cost[truth_l, y_l]. Without node weights a_l and windows,
 #     the best scores are tabulated by number of errors for slack rescaling, if costs are integers.
-#     Known labels forbid all others at their node: -inf, as masks do. If every label has S states,
+#     A known label forbids all other labels of its node by -inf, as masks do. If every label has S states,
 #     label k has states k S to k S + S - 1, and a known label allows its own states.
 # (d) Long chains may be cut into windows, each a block. The last row of a block with `copies_end` is a
 #     copy of the first node of the next window: its label is free and takes part in one transition,
 #     whereas its features, bias and loss belong only to the next window. The sum of the windows'
 #     maxima is then an upper bound of the maximum of the chain.
-# (e) Nothing is stored per labeling: scores at given weights, and distances, use only positions where
-#     labelings differ.
+# (e) Nothing is stored per labeling. Scores at given weights are relative to each other: like distances,
+#     they are computed only from positions where labelings differ.
 """Chains: the joint feature map, the loss and the max-oracle of ChainSSVM."""
 
 from libc.math cimport INFINITY
@@ -55,8 +55,8 @@ cdef extern from "sstruct/_kernels/kernels.h":
     int64_t sstruct_transition_distance(
         const int32_t* a, const int32_t* b, const int32_t* where, int64_t count) noexcept nogil
 
-# Pruning with bounds takes about as much time per node as adding this number of vectors of scores of all
-# labels; measured on synthetic sequences with 1,000 labels.
+# Pruning with bounds takes about as much time per node as adding this number of vectors of K scores;
+# measured on synthetic sequences with 1,000 labels.
 cdef Py_ssize_t MAX_ADDED_VECTORS = 84
 
 # For arrays that a problem does not need.
@@ -151,7 +151,7 @@ cdef class ChainProblem(BlockProblem):
         self.bounded = True
 
     def prepare_product(self):
-        """Tabulate the numbers of errors, if costs are integers and a table by them is affordable."""
+        """Prepare `maximize_product`, if costs are integers and a table by number of errors is affordable."""
         cdef Py_ssize_t K = self.n_labels
         if not self.has_labels or self.weighted or self.windowed:
             return
@@ -216,12 +216,12 @@ cdef class ChainProblem(BlockProblem):
 
     @property
     def oracle_is_quick(self):
-        """Whether saving oracle calls is not worthwhile, regardless of their number of operations.
+        """Whether the oracle takes little longer than scoring cached labelings.
 
-        This holds if the oracle skips labels, by bounds that are kept between visits; or if rows are dense
-        and long enough for a copy of the weights (`NodeWeights`), so that computing potentials takes little
-        longer than reading the rows, and there are at most as many labels as features, so that transitions
-        do not take longer than potentials.
+        This holds in two cases: the oracle skips labels by bounds that are kept between visits; or rows are
+        dense and long enough for a copy of the weights (`NodeWeights`), and there are at most as many labels
+        as features. Computing potentials then takes little longer than reading the rows, and transitions do
+        not take longer than potentials.
         """
         return self.edge_bounds.shape[0] > 0 or (
             self.nodes.step > 0 and self.n_added <= self.n_features)
@@ -521,7 +521,7 @@ cdef class ChainProblem(BlockProblem):
         cdef Py_ssize_t L = self.length[i], first = self.start[i]
         cdef Py_ssize_t l, m, p, q, n_nodes = 0, n_edges = 0
         cdef int sign
-        cdef double total = 0, bias = self.bias, of_scores = 0
+        cdef double total = 0, bias = self.bias, score_difference = 0
         cdef int32_t* where = &self.where[0]
         cdef int32_t* where_edge = &self.where_edge[0]
         for l in range(self.n_own[i]):
@@ -543,9 +543,10 @@ cdef class ChainProblem(BlockProblem):
         if self.rows.scores != NULL:
             for p in range(n_nodes):
                 l = where[p]
-                of_scores += (self.rows.scores[(first + l) * self.KP + a[l]]
-                              - self.rows.scores[(first + l) * self.KP + b[l]])
-            total += (self.rows.factor * of_scores) ** 2
+                score_difference += (
+                    self.rows.scores[(first + l) * self.KP + a[l]]
+                    - self.rows.scores[(first + l) * self.KP + b[l]])
+            total += (self.rows.factor * score_difference) ** 2
         if self.boundaries:
             if self.starts_here[i] and a[0] != b[0]:
                 total += 2
@@ -564,7 +565,7 @@ cdef class ChainProblem(BlockProblem):
 
     cdef double group_distance(
             self, Py_ssize_t L, const int32_t* a, const int32_t* b) noexcept nogil:
-        """Return the squared distance of the numbers of transitions of each group."""
+        """Return the squared distance between the transition counts of all groups."""
         cdef Py_ssize_t l
         cdef int32_t g
         cdef double total = 0

@@ -46,7 +46,7 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
 
     cdef dict own_arguments
     cdef readonly FeatureRows edge_features
-    cdef sstruct_rows edge_rows      # a copy of what `edge_features` owns
+    cdef sstruct_rows edge_rows      # those of `edge_features`, which owns the arrays
     cdef const int64_t[::1] edge_start
     cdef Py_ssize_t TP, feature_at
     # Scratch memory of this object: tables of a block's transitions; pairs of labels.
@@ -78,7 +78,7 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
 
     @property
     def oracle_is_quick(self):
-        """False: each transition has its own scores, so that the oracle cannot skip labels by bounds."""
+        """False: each transition has its own scores, so the oracle cannot skip labels by bounds."""
         return False
 
     cpdef BlockProblem fork(self):
@@ -192,7 +192,7 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
         ChainProblem.squared_distance(self, i, a, b, out)
         for l in range(self.n_own[i]):
             n_nodes += a[l] != b[l]
-        if n_nodes > MAX_PAIRS:    # whole planes have been summed by `scatter`
+        if n_nodes > MAX_PAIRS:    # `_accumulated_distance` includes transitions
             return 0
         for l in range(self.length[i] - 1):
             if not same_pair(a + l, b + l):

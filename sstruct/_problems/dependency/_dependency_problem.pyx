@@ -73,7 +73,7 @@ cdef class DependencyProblem(BlockProblem):
     # Data, shared by forks.
     cdef dict arguments
     cdef FeatureRows features, label_features
-    cdef sstruct_rows rows, label_rows       # copies of what these own
+    cdef sstruct_rows rows, label_rows       # structs of these objects, which own the arrays
     cdef const int32_t[::1] head, dependent  # head and dependent of each arc
     cdef const int64_t[::1] start            # first arc of each block, and the end
     cdef const int64_t[::1] token_start      # first token of each block

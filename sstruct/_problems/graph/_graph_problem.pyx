@@ -7,7 +7,7 @@
 # (c) Scores are maximized here, costs are minimized by the decoder: its costs are minus the potentials.
 #     Whatever the decoder returns, the answer is never worse than the truth, and its value is computed
 #     here by the same sums as the truth's, so that a hinge is never negative.
-# (d) A fixed cost f of neighbors with different labels is not a weight. It is part of every score, so that
+# (d) A fixed cost f of neighbors with different labels is not a weight. It is part of every score, so
 #     L(y) = sum_v c_v cost[truth_v, y_v] - f(y) + f(truth) in planes.
 # (e) If labels are known, the caller removes their nodes and passes the contributions of their edges to
 #     the neighbors as node scores.
@@ -114,7 +114,7 @@ cdef class GraphProblem(BlockProblem):
     # Data, shared by forks.
     cdef dict arguments
     cdef FeatureRows features
-    cdef sstruct_rows rows                      # a copy of what `features` owns
+    cdef sstruct_rows rows                      # those of `features`, which owns the arrays
     cdef const int64_t[::1] start, length       # node rows of each block
     cdef const int64_t[::1] n_copies            # number of additional nodes of each block, without rows
     cdef const int64_t[::1] copy_start, copies  # first copy of each block; row of the copied node

@@ -4,8 +4,7 @@
 # (b) Weights have the layout of a chain's node weights: F x KP, then the bias (KP).
 # (c) L_i(y) = c_i cost[truth_i, y]. The squared distance between any two classes is 2 (|x|^2 + bias),
 #     computed once per row.
-# (d) The arithmetic of a visit takes well under a microsecond, so that methods must not do unnecessary
-#     work.
+# (d) The arithmetic of a visit takes well under a microsecond, so methods must avoid unnecessary work.
 """Multiclass: the joint feature map, the loss and the max-oracle of MulticlassSSVM."""
 
 from libc.stdint cimport int32_t
@@ -52,7 +51,7 @@ cdef class MulticlassProblem(BlockProblem):
     cdef dict arguments
     # Data, shared by forks.
     cdef readonly FeatureRows features
-    cdef sstruct_rows rows           # a copy of what `features` owns
+    cdef sstruct_rows rows           # those of `features`, which owns the arrays
     cdef const int32_t[::1] labels
     cdef const double[:, ::1] cost   # K x KP
     cdef const double[::1] loss_scale

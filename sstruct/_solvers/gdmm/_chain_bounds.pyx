@@ -31,7 +31,7 @@ def relaxed_hinge(ChainFactors factors not None):
     cdef Entries* source
     cdef Entries* sources[2]
     cdef int32_t j, i
-    cdef bint some = pairs is not None
+    cdef bint has_pairs = pairs is not None
     cdef double of_row = factors.stored_in_row()
     with nogil:
         for b in range(factors.problem.n_blocks):
@@ -50,10 +50,10 @@ def relaxed_hinge(ChainFactors factors not None):
                     if factors.theta[k] > best:
                         best = factors.theta[k]
                 block += best - factors.theta[factors.problem.labels[r]]
-                if l == 0 or not some:
+                if l == 0 or not has_pairs:
                     continue
                 pairs.load(&factors.left[r], &factors.right[r], factors.rho, True)
-                pairs.mark(&factors.nobody)
+                pairs.mark(&factors.no_entries)
                 j, i = factors.problem.labels[r - 1], factors.problem.labels[r]
                 best = pairs.score[j * pairs.width + i] + pairs.left[j] + pairs.right[i]
                 if pairs.search(best):
@@ -76,7 +76,7 @@ def rebuild(ChainFactors factors not None):
     cdef Py_ssize_t b, l, r, k
     cdef double total = 0, n_labels = 0, n_pairs = 0
     cdef Entries* active
-    cdef bint some = factors.pairs is not None
+    cdef bint has_pairs = factors.pairs is not None
     cdef double of_row = factors.stored_in_row()
     factors.w[:] = factors.start
     with nogil:
@@ -93,7 +93,7 @@ def rebuild(ChainFactors factors not None):
                     factors.problem.add_node(
                         b, l, &factors.label[0], &factors.change[0], active.size,
                         &factors.weights[0])
-                if l > 0 and some:
+                if l > 0 and has_pairs:
                     n_pairs += factors.active_pairs[r].size
                     total += end_residual(factors, r, active - 1, &factors.left[r], False) / (
                         factors.mass[b])

@@ -3,7 +3,7 @@
 #     problem are constructed from the marginals of the nodes. The masses of an edge are scaled down to
 #     fit both ends, first the rows, then the columns, and the remainder at the two ends is distributed
 #     as a product (the rounding of transport plans by Altschuler, Weed and Rigollet, 2017). This
-#     changes the masses by at most twice the residual, so that the bound is tight in the limit.
+#     changes the masses by at most twice the residual, so the bound is tight in the limit.
 # (b) If transitions are forbidden, the remainder is assigned to allowed pairs, one after the other, as
 #     far as possible. Mass for which no path through the chain exists is removed from the whole chain
 #     by a backward sweep, and assigned to the true labeling; node weights then change too.
@@ -184,7 +184,7 @@ def consistent_dual(ChainFactors factors not None, double[::1] w not None):
     cdef Entries* pairs
     cdef Entries* node
     cdef Entries* edge
-    cdef bint some = factors.pairs is not None
+    cdef bint has_pairs = factors.pairs is not None
     cdef double of_row = factors.stored_in_row()
     cdef BoundedPairs allowed = factors.pairs if factors.problem.masked else None
     cdef Marginals chain = Marginals(max(factors.problem.length), factors.problem.n_labels)
@@ -202,7 +202,7 @@ def consistent_dual(ChainFactors factors not None, double[::1] w not None):
                 node.size = 0
                 for k in range(active.size):
                     append(node, active.at[k].first, 0, mass_of(active, k, C))
-                if l > 0 and some:
+                if l > 0 and has_pairs:
                     couple(chain, l, &factors.active_pairs[r], C, allowed)
             if factors.problem.masked:
                 total = withdraw(chain, factors.problem.length[b])

@@ -25,7 +25,7 @@ cdef class ChainFactors:
     cdef Entries* active_pairs
     cdef Entries* left                # messages at the left end of each edge, and at the right end
     cdef Entries* right
-    cdef Entries nobody              # always empty
+    cdef Entries no_entries          # always empty
     cdef readonly double rho
     cdef Random random
     cdef Py_ssize_t n_new

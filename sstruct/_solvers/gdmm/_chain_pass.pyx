@@ -243,9 +243,10 @@ cdef class ChainFactors:
     cdef void messages_at(self, Py_ssize_t b, Py_ssize_t l, Entries** sources) noexcept nogil:
         """Return the messages at a node from the edges before and after it, empty if there is none."""
         cdef Py_ssize_t r = self.problem.start[b] + l
-        cdef bint some = self.pairs is not None
-        sources[0] = &self.right[r] if some and l > 0 else &self.nobody
-        sources[1] = &self.left[r + 1] if some and l < self.problem.length[b] - 1 else &self.nobody
+        cdef bint has_pairs = self.pairs is not None
+        cdef bint has_next = has_pairs and l < self.problem.length[b] - 1
+        sources[0] = &self.right[r] if has_pairs and l > 0 else &self.no_entries
+        sources[1] = &self.left[r + 1] if has_next else &self.no_entries
 
     cdef int visit_node(
             self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t parts, bint search) except -1 nogil:
@@ -337,7 +338,7 @@ cdef class ChainFactors:
             active.at[k].value = self.step[k]
         self.problem.add_node(b, l, &self.label[0], &self.change[0], n_changed, &self.weights[0])
         for side in range(2):
-            if sources[side] != &self.nobody:
+            if sources[side] != &self.no_entries:
                 self.send(sources[side], &self.label[0], n_changed, -1)
         return 0
 

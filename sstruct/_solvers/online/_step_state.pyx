@@ -1,10 +1,11 @@
 # Design:
-# (a) The sum of the steps of visits 1 to T is stored, and `moment`, the sum of k times the step of visit k.
-#     The step of visit k is in the sums after visits k to T, so that the sum of these sums is
-#     (T + 1) total - moment: averages need a second scatter, and no vector operation per visit.
-# (b) A visit depends on previous samples only through these vectors and the number of visits, so that
-#     more samples can be added at any time.
-"""Iterates of solvers that make one step per visit, and one pass."""
+# (a) Two vectors are stored: `total`, the sum of the steps of visits 1 to T, and `moment`, the sum of k times
+#     the step of visit k. The step of visit k is part of the totals after visits k to T, so the sum of the T
+#     totals is (T + 1) total - moment. The average therefore requires a second scatter per visit, but no
+#     operation on whole vectors.
+# (b) A visit depends on previous samples only through these vectors and the number of visits, so more
+#     samples can be added at any time.
+"""Iterates of solvers that make one step per visit, and a pass over given blocks."""
 
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._solvers.core._watch cimport Watch, poll, start_watch
@@ -72,7 +73,8 @@ cdef class StepState:
         Returns
         -------
         bool
-            Whether all were visited. An exception of a signal handler keeps the visits before it.
+            Whether all blocks were visited. If a signal handler raises an exception, the completed visits
+            remain part of the state.
 
         Raises
         ------
@@ -116,7 +118,7 @@ cdef class StepState:
 
     @property
     def average(self):
-        """Mean of the iterates, see `_mean`; initially the start.
+        """Mean of the iterates as defined by `_mean`; before the first visit, the initial iterate.
 
         Raises ValueError if it exceeds the range of float64.
         """
@@ -126,5 +128,5 @@ cdef class StepState:
             return self._clipped(in_range(self._mean(float(self.n_steps))))
 
     def _clipped(self, mean):
-        """Return a mean, clipped in place: it must satisfy the bounds despite rounding."""
+        """Return the mean; subclasses with bounds clip it in place, since rounding may violate them."""
         return mean
