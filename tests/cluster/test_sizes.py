@@ -1,4 +1,4 @@
-"""Fits on clusters of three and four workers with two threads equal local fits to the bit."""
+"""Fits on clusters of three and four workers with two threads have the same bits as local fits."""
 
 import joblib
 import pytest

@@ -25,7 +25,7 @@ from tests.reference import (
     segments,
     typed_graphs,
 )
-from tests.reference.graphs import completed, grid_graph, tiles, without
+from tests.reference.graphs import complete_labels, drop_unlabeled, grid_graph, tiles
 
 # Tolerance for rounding, relative to the sum of the magnitudes of all terms.
 RELATIVE = 1e-9
@@ -344,9 +344,9 @@ def _graph_blocks(model, graphs, codes, weights, shapes=None):
         sizes = graph[3] / graph[3][labels >= 0].sum() if divided else graph[3]
         if isinstance(model.pairwise, str) or model.pairwise > 0:  # edges matter
             sizes = sizes * (labels >= 0)  # completed labels do not count in the loss
-            labels = completed(graph, labels)
+            labels = complete_labels(graph, labels)
         graph = (*graph[:3], sizes)
-        parts = [(*without(graph, labels), None)]
+        parts = [(*drop_unlabeled(graph, labels), None)]
         if shapes is not None:
             parts = tiles(graph, labels, shapes[i], window_size(model))
         for (x, edges, features, scale), truth, n_own in parts:

@@ -1,4 +1,4 @@
-"""Segments of frame labels: scores against their definitions, frame by frame."""
+"""Scores of segments are compared with their definitions, computed frame by frame."""
 
 from functools import cache
 from itertools import groupby
@@ -20,7 +20,7 @@ def segments(labels):
     return [(set(run), labels[run[0]]) for run in found if labels[run[0]] != "-"]
 
 
-def counted(true, found, iou):
+def count_segments(true, found, iou):
     """Return the numbers of correct, predicted and true segments."""
     true, found = segments(true), segments(found)
     free, right = [True] * len(true), 0
@@ -52,17 +52,18 @@ def distance(a, b):
 
 
 @given(st.lists(FRAMES, min_size=1, max_size=3), st.sampled_from([0.1, 0.25, 0.5, 0.75, 1.0]))
-def test_segment_f1_is_that_of_its_definition(pairs, iou):
+def test_segment_f1_matches_its_definition(pairs, iou):
     y_true, y_pred = unzipped(pairs)
     weights = np.arange(1, len(pairs) + 1)
-    right, found, true = weights @ np.array([counted(*pair, iou) for pair in zip(y_true, y_pred)])
+    counts = [count_segments(*pair, iou) for pair in zip(y_true, y_pred)]
+    right, found, true = weights @ np.array(counts)
     expected = 2 * right / (found + true) if found + true else 0
     options = {"iou": iou, "background": ["-"], "sample_weight": weights}
     assert segment_f1_score(y_true, y_pred, **options) == pytest.approx(expected)
 
 
 @given(st.lists(FRAMES, min_size=1, max_size=3))
-def test_edit_score_is_that_of_its_definition(pairs):
+def test_edit_score_matches_its_definition(pairs):
     y_true, y_pred = unzipped(pairs)
     scores = []
     for pair in zip(y_true, y_pred):
@@ -86,12 +87,12 @@ def test_an_ignored_frame_ends_a_segment():
 
 
 @pytest.mark.parametrize("iou", [0, 1.5, np.nan, "0.5"])
-def test_iou_is_a_fraction(iou):
+def test_invalid_iou(iou):
     with pytest.raises((ValueError, TypeError), match="iou must be"):
         segment_f1_score([["a"]], [["a"]], iou=iou)
 
 
-def test_background_is_a_list():
+def test_background_must_be_a_list():
     with pytest.raises(TypeError, match="background must be a list of labels, found 'bg'"):
         segment_f1_score([["bg"]], [["bg"]], background="bg")
 
@@ -100,7 +101,7 @@ def test_spans_keep_adjacent_segments_with_the_same_label():
     true = [[(0, 3, "a"), (3, 6, "a"), (6, 8, "b")], []]
     assert segment_f1_score(true, true) == 1.0
     assert segment_edit_score(true, true) == 1.0
-    # One of two matches the union; three true and two predicted segments.
+    # The segment 0 to 6 matches one of the two adjacent segments, each with an IoU of 0.5.
     joined = [["a"] * 6 + ["b"] * 2, []]
     assert segment_f1_score(true, joined) == pytest.approx(2 * 2 / 5)
     assert segment_f1_score(joined, true) == pytest.approx(2 * 2 / 5)

@@ -1,4 +1,4 @@
-"""Decoders of label sets against enumeration."""
+"""Decoders of label sets are compared with enumeration."""
 
 import numpy as np
 import pytest
@@ -30,12 +30,12 @@ def make(rng, kind, K, real):
     if kind in CONSTRAINED:
         edges = label_sets.random_edges(rng, K, rng.choice([0, 0.3, 0.6]))
         rows = label_sets.random_constraints(rng, K, int(rng.integers(0, 7)))
-        given_constraints = kind.split(",")[0], K, edges, None
+        arguments = kind.split(",")[0], K, edges, None
         if not label_sets.label_sets(K, constraints=rows):
             with pytest.raises(ValueError, match="no set of labels satisfies the constraints"):
-                label_decoder(*given_constraints, constraints=rows)
+                label_decoder(*arguments, constraints=rows)
             reject()
-        decoder = label_decoder(*given_constraints, constraints=rows)
+        decoder = label_decoder(*arguments, constraints=rows)
     elif kind == "enumeration":
         decoder = GrayEnumeration(K, label_sets.random_edges(rng, K))
     elif kind == "cut":
@@ -61,7 +61,7 @@ def as_set(code):
     return tuple((code // 2).tolist())
 
 
-def close(value, expected):
+def is_close(value, expected):
     return value == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
@@ -74,14 +74,14 @@ def test_maxima_and_marginals_equal_enumeration(new_rng, kind, seed, K, real):
     for one in (decoder, decoder.fork()):
         code, work, exact = best_set(one, theta, pair)
         found = scores[sets.index(as_set(code))]
-        assert close(found, scores.max())
-        assert close(set_score(one, theta, pair, code), found)
+        assert is_close(found, scores.max())
+        assert is_close(set_score(one, theta, pair, code), found)
         assert work > 0
         assert exact
         marginals = set_marginals(one, theta, pair)
         for k in range(K):
             most, other = (scores[some].max(initial=-np.inf) for some in (on[:, k], ~on[:, k]))
-            assert close(marginals[k], most - other)
+            assert is_close(marginals[k], most - other)
         # Calls do not depend on the workspace of earlier ones.
         np.testing.assert_array_equal(best_set(one, theta, pair)[0], code)
 
@@ -96,7 +96,7 @@ def test_relaxed_maxima_equal_enumeration_of_halves(new_rng, seed, K, real):
     expected = set_score(every, theta, pair, best_set(every, theta, pair)[0])
     for one in (relaxed, relaxed.fork()):
         code, work, exact = best_set(one, theta, pair)
-        assert close(set_score(one, theta, pair, code), expected)
+        assert is_close(set_score(one, theta, pair, code), expected)
         assert work > 0
         assert exact
 
@@ -114,7 +114,7 @@ def test_completed_sets_equal_enumeration(new_rng, seed, K, real):
         code, _, exact = best_set(one, theta, pair)
         assert exact
         as_set(code)
-        assert close(set_score(one, theta, pair, code), expected)
+        assert is_close(set_score(one, theta, pair, code), expected)
         np.testing.assert_allclose(
             set_marginals(one, theta, pair), set_marginals(every, theta, pair), rtol=0, atol=1e-12
         )
@@ -141,7 +141,7 @@ def test_products_equal_enumeration(new_rng, kind, seed, K, real):
     for one in (decoder, decoder.fork()):
         code = best_product(one, theta, pair, as_code(truth), loss, offset)
         found = value[sets.index(as_set(code))]
-        assert close(found, max(value.max(), 0))
+        assert is_close(found, max(value.max(), 0))
         if found == 0:
             assert as_set(code) == truth
         # Calls reuse tables of earlier calls.
@@ -182,7 +182,7 @@ def test_constrained_maxima_equal_enumeration(new_rng, kind, seed, K, real, abov
         at = sets.index(as_set(code))
         value = margins + weight * losses
         assert inside[at]
-        assert close(value[at], value[inside].max())
+        assert is_close(value[at], value[inside].max())
 
 
 def test_a_truth_never_has_a_loss(rng):
@@ -236,7 +236,7 @@ ON_COSTS = np.array([[0.0, 0.0], [1.0, 1.0]])
 
 
 def test_large_forests_and_hierarchies(rng):
-    # The product is largest if all labels are wrong: of a path, of a star, and without edges.
+    # For a path, a star and no edges, the product is largest if all labels are wrong.
     K = 300
     path = np.c_[np.arange(K - 1), np.arange(1, K)]
     star = np.c_[np.zeros(K - 1, dtype=int), np.arange(1, K)]
@@ -250,7 +250,7 @@ def test_large_forests_and_hierarchies(rng):
         np.testing.assert_array_equal(set_marginals(decoder, theta, pair), theta)
     chain = LabelForest(K, parents=np.arange(-1, K - 1))
     theta = np.full(K, -1.0)
-    theta[K - 1] = K  # worth all its ancestors
+    theta[K - 1] = K  # outweighs all its ancestors
     assert best_set(chain, theta, [])[0].tolist() == [2] * K
     assert set_marginals(chain, theta, [])[0] == 1
 
@@ -294,6 +294,6 @@ def test_invalid_arguments(make, message):
         make()
 
 
-def test_edges_come_in_any_order_and_direction():
+def test_edges_are_sorted():
     decoder = GrayEnumeration(4, [[3, 1], [2, 0], [1, 0]])
     assert decoder.edge_list.tolist() == [[0, 1], [0, 2], [1, 3]]

@@ -1,4 +1,4 @@
-"""Graphs whose nodes have different label sets, against enumeration."""
+"""Graphs whose nodes have different label sets are compared with enumeration."""
 
 from itertools import product
 from types import SimpleNamespace
@@ -78,11 +78,11 @@ def test_oracle_finds_labels_that_nodes_may_have(rng, method, pairwise, scale):
                 assert found == pytest.approx(best, rel=1e-9, abs=1e-9)
         codes = decode(case.problem, case.w)
         assert (codes < case.counts).all()
-    assert n_best >= 36  # of 40: heuristics find most
+    assert n_best >= 36  # of 40: heuristics find most of the optimal labelings
 
 
 @pytest.mark.parametrize("method", ["max-sum", "expansion"])
-def test_full_label_counts_change_no_result(rng, method):
+def test_full_label_counts_do_not_change_results(rng, method):
     x, pairwise = rng.standard_normal((4, 2)), PairwiseModel("full", 3)
     graph = GraphRanges([0], [4], [(0, 1), (1, 2), (2, 3)], [0], [3])
     plain, counted = (

@@ -1,13 +1,14 @@
-"""Class scores by their definition: features with one shared weight, or the weight 0."""
+"""Definition of class scores: one feature per class, all of which share a single weight."""
 
 import numpy as np
 
 
 def embedding(n_weights, n_features, columns):
-    """Return the matrix that maps weights with one weight of class scores to those of all features.
+    """Return the matrix that maps the weights of a model with class scores to those without.
 
     Without class scores, the weights are coef (K, n_features), followed by others. With class
-    scores, they are coef of the other features, the weight of the scores, and the same others.
+    scores, feature ``columns[k]`` is the score of class k: the weights are coef of the remaining
+    features, the weight of the scores, and the same others.
     """
     K, rest = len(columns), [f for f in range(n_features) if f not in set(columns)]
     n_own, n_others = K * len(rest), n_weights - K * n_features

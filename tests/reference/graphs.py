@@ -1,4 +1,4 @@
-"""Graphs by their definition: joint features are computed and all labelings enumerated.
+"""Definition of graph models: joint features are computed and all labelings enumerated.
 
 Labels are integers 0 ... K - 1; weights are in the order coef (K, F), intercept, edge.
 """
@@ -11,7 +11,7 @@ from tests.reference.brute_force import Block, flat
 
 
 def random_edges(rng, n_nodes, density=0.6):
-    """Return some of all pairs of nodes, in random order and direction, (E, 2)."""
+    """Return a random subset of the pairs of nodes, in random order and direction, (E, 2)."""
     pairs = [(u, v) for u in range(n_nodes) for v in range(u)]
     edges = [pair if rng.random() < 0.5 else pair[::-1] for pair in pairs if rng.random() < density]
     return rng.permutation(np.array(edges, dtype=np.int32).reshape(-1, 2))
@@ -43,8 +43,8 @@ def disagreements(y, edges):
     return (y[..., edges[:, 0]] != y[..., edges[:, 1]]).sum(axis=-1)
 
 
-def completed(graph, labels, most=5):
-    """Complete unknown labels from the nearest known ones, by the definition."""
+def complete_labels(graph, labels, most=5):
+    """Complete unknown labels from the nearest known labels, in up to `most` rounds of votes."""
     edges = np.asarray(graph[1]).reshape(-1, 2).astype(int)
     known = [(labels[u], labels[v]) for u, v in edges if labels[u] >= 0 <= labels[v]]
     if sum(a != b for a, b in known) >= len(known) / 2:
@@ -63,7 +63,7 @@ def completed(graph, labels, most=5):
 
 
 def neighbors(height, width, connectivity):
-    """Return edges and directions, pixel by pixel; for each direction row by row."""
+    """Return the edges of an image and their directions: for each direction, edges in row order."""
     steps = [(0, 1), (1, 0), (1, 1), (1, -1)][: connectivity // 2]
     edges, directions = [], []
     for direction, (down, right) in enumerate(steps):
@@ -87,7 +87,7 @@ def grid_graph(x, pairwise, connectivity):
     return rows, edges, features
 
 
-def without(graph, y):
+def drop_unlabeled(graph, y):
     """Return the graph of the nodes with a label other than -1, and their labels; None if empty."""
     x, edges, features, sizes = graph
     keep = np.flatnonzero(np.asarray(y) >= 0)
@@ -186,7 +186,7 @@ def blocks(X, y, pairwise, n_labels, cost=None, weights=None, bias=True, divided
     K = n_labels
     cost = 1.0 - np.eye(K) if cost is None else np.asarray(cost)
     weights = [1.0] * len(X) if weights is None else list(weights)
-    parts = [without(graph, labels) for graph, labels in zip(X, y, strict=True)]
+    parts = [drop_unlabeled(graph, labels) for graph, labels in zip(X, y, strict=True)]
     total = sum(weight for weight, part in zip(weights, parts) if part is not None)
     out = []
     for i, (part, weight) in enumerate(zip(parts, weights, strict=True)):

@@ -29,7 +29,7 @@ def joint_feature(graph, y, sizes, pairs, bias=True):
     return np.concatenate([part.ravel() for part in parts])
 
 
-def without(graph, y):
+def drop_unlabeled(graph, y):
     """Return the graph of the nodes whose label is known, and their labels."""
     features, edges = graph
     keep = [[v for v, label in enumerate(own) if label >= 0] for own in y]
@@ -58,7 +58,7 @@ def blocks(X, y, sizes, pairs, cost, weights=None, bias=True, divided=False):
     for i, (graph, truth, weight) in enumerate(zip(X, y, weights, strict=True)):
         if not known[i] or weight == 0:
             continue
-        graph, truth = without(graph, truth)
+        graph, truth = drop_unlabeled(graph, truth)
         counts = [len(own) for own in truth]
         scale = 1 / sum(counts) if divided else 1.0
         every = labelings(counts, sizes)

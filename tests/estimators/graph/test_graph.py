@@ -239,7 +239,7 @@ def test_nodes_far_from_known_labels_are_as_if_removed(
     weights = rng.integers(0, 3, len(X)).astype(float)
     weights[:2] = 2, 5
     model = tight(pairwise=pairwise, lam="auto", loss="balanced").fit(X, y, weights)
-    parts = [graphs.without(*pair) for pair in zip(X, y, strict=True)]
+    parts = [graphs.drop_unlabeled(*pair) for pair in zip(X, y, strict=True)]
     kept = [i for i, part in enumerate(parts) if part is not None]
     assert len(kept) < len(X)
     removed = clone(model).fit([parts[i][0] for i in kept], [parts[i][1] for i in kept],
@@ -261,13 +261,13 @@ def test_unknown_nodes_are_completed_and_cost_nothing(rng, pairwise, loss):
     y = [np.sort(labels) for labels in y]  # most neighbors agree in some graphs
     partly = [np.where(rng.random(len(labels)) < 0.4, -1, labels) for labels in y]
     partly[0], partly[1] = y[0], np.full(len(y[1]), -1)
-    whole = [graphs.completed(*pair) for pair in zip(X, partly)]
+    whole = [graphs.complete_labels(*pair) for pair in zip(X, partly)]
     assert sum((a != b).sum() for a, b in zip(whole, partly)) >= 3
     model = GraphCRFSSVM(pairwise=pairwise, loss=loss, lam=0.1, random_state=0)
     model = model.fit(X, partly)
     # This fit equals one to the completed labels with weight 0, without nodes that stay unknown.
     kept = [i for i, labels in enumerate(whole) if (labels >= 0).any()]
-    parts = [graphs.without(X[i], whole[i]) for i in kept]
+    parts = [graphs.drop_unlabeled(X[i], whole[i]) for i in kept]
     weights = [(partly[i] >= 0)[whole[i] >= 0].astype(float) for i in kept]
     given = clone(model).fit([x for x, _ in parts], [labels for _, labels in parts], weights)
     np.testing.assert_allclose(model.w_, given.w_, rtol=1e-9, atol=1e-12)
@@ -279,7 +279,7 @@ def test_optimum_with_unknown_nodes(rng, enumerated):
     X, y = make(rng, pairwise="full", n=9, sizes=True)
     partly = [np.where(rng.random(len(labels)) < 0.3, -1, labels) for labels in y]
     partly[0] = y[0]
-    whole = [graphs.completed(*pair) for pair in zip(X, partly)]
+    whole = [graphs.complete_labels(*pair) for pair in zip(X, partly)]
     kept = [i for i, labels in enumerate(partly) if (labels >= 0).any()]
     assert any((whole[i] != partly[i]).any() for i in kept)
     model = tight(pairwise="full").fit(X, partly)
