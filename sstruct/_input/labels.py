@@ -150,7 +150,7 @@ def label_array(labels, place=None):
                 )
             return labels
     types = set(map(type, labels))
-    # NumPy's strings drop trailing NULs, so that distinct labels could become equal.
+    # NumPy's strings drop trailing NULs, so distinct labels could become equal.
     if types and all(issubclass(t, str) for t in types) and "\0" not in "".join(labels):
         return np.array([*labels], dtype=np.str_)
     if types and all(issubclass(t, numbers.Real | np.bool_) for t in types):

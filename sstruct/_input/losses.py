@@ -7,7 +7,7 @@ from sstruct._checks.shown import shortened
 
 NAMES = ("hamming", "hamming-count", "balanced")
 LABEL_SET_NAMES = (*NAMES, "asymmetric")
-# Losses of segments are sums over segments, so that the costs of nodes are 0.
+# Losses of segments are sums over segments, so the costs of nodes are 0.
 OF_SEGMENTS = ("segments", "boundaries")
 SEGMENT_NAMES = (*NAMES, *OF_SEGMENTS)
 # Cost of a missed label with loss="asymmetric"; a false label costs 1. Labels are then predicted if

@@ -3,7 +3,7 @@
  * Design: oracle calls may take microseconds. The threads of a pool therefore take tickets, the numbers
  * of the tasks of a run, from a counter, and spin until the next run; threads that wait longer yield
  * the processor. The inputs of a run are published by `store` and `load`, the results of its tasks by
- * `add` and `load`. `replace`, which takes a ticket, does not order memory accesses, so that
+ * `add` and `load`. `replace`, which takes a ticket, does not order memory accesses, so
  * ThreadSanitizer detects any two conflicting tasks of a run; on x86, the instruction is the same. In
  * builds with ThreadSanitizer, threads yield before they take a ticket, since a short run might
  * otherwise end before the other threads start.

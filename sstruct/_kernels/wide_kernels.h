@@ -99,7 +99,7 @@ SSTRUCT_ROW_POTENTIALS(double)
 SSTRUCT_ROW_POTENTIALS(sstruct_ones)
 
 /* out[0:n] += X[r] @ w[:, 0:n]; n is a multiple of the vectors' lanes and at most KP. Separate loops
- * for dense and sparse rows, so that indices are not checked for every feature. */
+ * for dense and sparse rows, so indices are not checked for every feature. */
 SSTRUCT_INLINE void SSTRUCT_OF(sstruct_add_row_potentials)(
     const sstruct_rows *rows, int64_t r, const double *w, int64_t KP, int64_t n, double *out)
 {
@@ -408,7 +408,7 @@ SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_viterbi_forward)(
 }
 
 /* Bounds of a table of transitions, K x KP: in_most[k] = max_j edge[j, k]; out_most[j] and out_least[j] are
- * the largest and the smallest entry of row j. Padding is included, so that bounds of rows may be wider than
+ * the largest and the smallest entry of row j. Padding is included, so bounds of rows may be wider than
  * necessary. */
 SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_transition_bounds)(
     const double *edge, int64_t K, int64_t KP, double *in_most, double *out_most, double *out_least)

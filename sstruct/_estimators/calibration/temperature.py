@@ -47,13 +47,13 @@ def fit_temperature(loss):
         target = min(math.log(2), uniform)
         half = brentq(lambda t: at(t) - target, -LARGEST, middle, xtol=TOLERANCE)
         return math.exp(-half), (
-            "the model makes no errors on the held-out samples, so that the likelihood increases "
+            "the model makes no errors on the held-out samples, so the likelihood increases "
             "as the temperature decreases; at temperature_, the held-out labels have a joint "
             "probability of 1/2. Use more samples for a better estimate"
         )
     if lowest >= uniform * (1 - MIN_GAIN):
         return math.exp(LARGEST), (
-            "the scores of the model do not predict the held-out labels, so that all labelings "
+            "the scores of the model do not predict the held-out labels, so all labelings "
             "have equal probabilities; use other features, or more samples"
         )
     found = minimize_scalar(

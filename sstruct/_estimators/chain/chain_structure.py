@@ -146,7 +146,7 @@ class ChainStructure(Windowed, NodeStructure):
         if not self.has_transitions or nodes.offsets[-1] < 2 or nodes.lengths.max() > 1:
             return ()
         if nodes.form == "rows":
-            found = "X is 2-D, so that each row is a sequence of one node"
+            found = "X is 2-D, so each row is a sequence of one node"
             advice = "If the rows are one sequence, such as a time series, call fit([X], [y])"
         else:
             found = "each sequence in X has one node"

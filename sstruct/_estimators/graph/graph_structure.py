@@ -184,7 +184,7 @@ class GraphStructure(NodeStructure):
         if given:
             if (problem.layout.table(bounds[1], "edge") > 0).any():
                 raise ValueError(
-                    f'bounds allow a positive weight of pairwise="{pairwise}", so that neighbors '
+                    f'bounds allow a positive weight of pairwise="{pairwise}", so neighbors '
                     "repel each other; expected upper bounds of at most 0 for edge_coef_"
                 )
             return bounds

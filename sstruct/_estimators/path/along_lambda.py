@@ -205,7 +205,7 @@ class AlongLambda(CheckedState):
             ended = f"{what} ({status.value}): {limit}"
             if not self._exact and status in (Status.MAX_ITER, Status.STALLED):
                 advice = (
-                    f"{advice} The decoder is not exact, so that the gap may stay above {name}"
+                    f"{advice} The decoder is not exact, so the gap may stay above {name}"
                     f"{self._if_not_exact}."
                 )
             unscaled = None

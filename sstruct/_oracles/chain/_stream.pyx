@@ -3,7 +3,7 @@
 #     path (a survivor). A label is final once all survivors have it; later positions cannot change it.
 # (b) The survivors form a tree. `children` counts the continuations of each label of a position, and a
 #     label without any is removed, as are its predecessors that only it continued. A position is final
-#     once one label is left. Each label is added and removed once, so that this takes O(K) per position.
+#     once one label is left. Each label is added and removed once, so this takes O(K) per position.
 # (c) If a label must be returned before it is final, the best survivor's label is used, and all survivors
 #     with another label are removed. Returned labels are therefore always one allowed path.
 # (d) The end scores are added to the node scores of the last position, as in `viterbi`, so that sums have

@@ -4,7 +4,7 @@
 #     themselves, and convert paths to codes.
 # (b) Each node has a linked list of the best ways to reach it, in order. Way n is the best one of node n.
 #     The next one is the best on the front of the node, which has for each input the first way that the
-#     node does not extend yet. It requires at most one more way of one input, so that each further path
+#     node does not extend yet. It requires at most one more way of one input, so each further path
 #     costs a pass down and up a path.
 # (c) Ties are resolved by the first input.
 """The k best paths of an acyclic graph."""

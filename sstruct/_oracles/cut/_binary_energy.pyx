@@ -4,7 +4,7 @@
 #     `roof_duality`.
 # (b) Normal form of an edge: 00 + along_u x_u + along_v x_v + forth (1 - x_u) x_v + back x_u (1 - x_v)
 #     with nonnegative forth and back. It exists if and only if 00 + 11 <= 01 + 10 (attractive).
-#     Label 1 is the sink side of the cut, so that forth is the capacity u -> v. An edge with equal
+#     Label 1 is the sink side of the cut, so forth is the capacity u -> v. An edge with equal
 #     costs of equal labels requires no node terms, as in images.
 # (c) Roof duality: node v has a complement v + V with label 1 - x_v. A repulsive edge (u, v) is an
 #     attractive one between u and the complement of v. Each term enters twice, once with all its

@@ -8,7 +8,7 @@
  * IEEE PAMI 26(9), 2004, section 3.)
  *
  * Distances to the root keep paths short: an orphan takes the nearest parent. A distance is known to
- * be valid if its stamp is that of the last augmentation, so that each part of a tree is traversed
+ * be valid if its stamp is that of the last augmentation, so each part of a tree is traversed
  * at most once between two augmentations; otherwise it may be outdated.
  *
  * Rounding: an arc is residual if its residual is > 0. The bottleneck of a path is subtracted from

@@ -3,7 +3,7 @@
 #     are kept, since some integral maximum has them (`_roof_duality`). Given these, the labels with value
 #     1/2 (halves) form components that do not interact, and each is completed separately.
 # (b) Components of up to MAX_ENUMERATED labels: enumerate all settings in the order of a Gray code,
-#     flipping one label at a time, so that a setting takes time linear in the size of the component. Exact.
+#     flipping one label at a time, so a setting takes time linear in the size of the component. Exact.
 # (c) Larger ones: local search from three settings (all off; all on; each by the sign of its mean gain
 #     over the settings of the others), of which the best result is kept. A pass flips every label once,
 #     always the remaining label with the largest gain (or smallest loss), and keeps the best setting on

@@ -2,7 +2,7 @@
 # (a) The interface of decoders for problems of label sets: f(y) = sum_k theta_k y_k + sum_e pair_e y_u
 #     y_v for y in {0, 1}^K. Every pairwise table has this form, up to a constant and node scores.
 # (b) Labels and edges are the same in all calls, so a decoder is created once per model. Edges
-#     (u, v) with u < v are sorted by u and then v, so that edges with the same lower end are consecutive.
+#     (u, v) with u < v are sorted by u and then v, so edges with the same lower end are consecutive.
 # (c) The default implementation of `marginals` forces each label in turn; some decoders are faster.
 # (d) An object owns scratch memory: one per thread, created by `fork`.
 """Base class of decoders of label sets with interactions."""

@@ -8,7 +8,7 @@
 # (c) This remains exact with the loss of the change before u. It depends on the start of the segment: -1 if
 #     the segment starts before the window of a true change that contains u, else 1. Since s < t, the loss
 #     from s is at most that from t.
-# (d) Scores of durations may have any sign. They are equal from some duration on, so that s and t have the
+# (d) Scores of durations may have any sign. They are equal from some duration on, so s and t have the
 #     same one for ends that are farther from t. So s is kept until then, too.
 # (e) If there is one change in each of some intervals, and no other one, starts in the interval before that
 #     of the end are compared, without pruning: a start that is better may not be allowed.

@@ -4,7 +4,7 @@
 #     "a segment starts at s", whose inputs are the ends of segments that it may follow; and for each end e,
 #     "a segment ends before e", whose inputs are the starts that durations allow. The starts of a range
 #     of durations are consecutive leaves; a binary tree over the leaves of a label has O(log L) nodes
-#     that cover them, so that an end has few inputs; with scores of whole segments, all starts are its
+#     that cover them, so an end has few inputs; with scores of whole segments, all starts are its
 #     inputs. One final node follows the ends of all labels.
 # (b) Values of ways contain differences of sums over nodes. The scores of the results are added up along
 #     them, and sorted again, since rounding might have exchanged those that are nearly equal.

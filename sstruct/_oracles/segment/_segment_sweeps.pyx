@@ -1,13 +1,13 @@
 # Design:
 # (a) Sums of exp(scale * score) over the segmentations of a sequence, in logarithms, or maxima of
 #     scores, which are sums in the max-plus semiring: `join` is the sum of two values in either one.
-# (b) All durations of a bin have the same score, so that the sum over them is a sum over a window of
+# (b) All durations of a bin have the same score, so the sum over them is a sum over a window of
 #     starts. A queue updates it in constant time per node, however wide the bin is, without subtraction:
 #     it has the sums of its older entries up to a middle, and the sum of the newer ones. When all older
 #     entries have left the window, the newer ones become the older ones.
 # (c) The backward sweep is the forward sweep of the reversed sequence.
 # (d) The marginal of a node sums over pairs of a start s <= l and an end e > l whose distance is in a
-#     bin. If e - l is at most the smallest duration, all starts in reach of e are at most l, so that
+#     bin. If e - l is at most the smallest duration, all starts in reach of e are at most l, so
 #     the sum over all of them is used. The other pairs are bounded by s <= l, e - least > l and
 #     the distance only. With blocks whose size is the width of the bin, such pairs are in the same
 #     block, in which all distances are allowed, or in neighboring blocks, and then the pairs of an end

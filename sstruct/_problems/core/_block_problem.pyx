@@ -136,7 +136,7 @@ cdef class BlockProblem:
         """Write argmax_y L_i(y) (margin + <w, phi(x_i, y) - phi(x_i, y_i)>) and the maximum.
 
         The max-oracle of slack rescaling, for structures with a direct one. The value of the truth is
-        0, so that the maximum is nonnegative. Potentials without loss remain in scratch memory.
+        0, so the maximum is nonnegative. Potentials without loss remain in scratch memory.
         """
         return self.lacks(b"maximize_product")
 
@@ -205,7 +205,7 @@ cdef class BlockProblem:
 
         w == NULL: use the potentials that the last `maximize` of block i in this object computed
         (with its loss_weight): absolute values, comparable with its value. Otherwise computed from w,
-        only at positions where the labelings differ, so that the values have an arbitrary common
+        only at positions where the labelings differ, so the values have an arbitrary common
         constant. `work` is increased by the cost of the call.
         """
         return self.lacks(b"scores")
@@ -227,7 +227,7 @@ cdef class BlockProblem:
             double* out) except -1 nogil:
         """Add sum_k coefficient_k phi(x_i, y_k) to `out`, the adjoint of `scores`.
 
-        The coefficients sum to zero, so that only positions where the labelings differ matter.
+        The coefficients sum to zero, so only positions where the labelings differ matter.
         """
         return self.lacks(b"scatter")
 

@@ -337,7 +337,7 @@ cdef class PlaneTable:
         same = np.diff(block) == 0
         if (np.diff(block) < 0).any() or (np.diff(code)[same] <= 0).any():
             raise ValueError("plane_code: planes are not sorted by blocks and numbers")
-        # The number of a plane is its position in an array, so that it must be limited.
+        # The number of a plane is its position in an array, so it must be limited.
         last = code[np.r_[~same, True]]
         if last.sum() > MANY_PLANES * len(last) + MAX_PLANES:
             raise ValueError(

@@ -218,7 +218,7 @@ cdef class MixtureProblem(WrappedProblem):
         cdef double part[4]
         cdef double share_a, share_b, between = 0
         cdef Py_ssize_t k, j, size = self.corner_size
-        # Always in the same order, so that the distances from a to b and from b to a have equal bits.
+        # Always in the same order, so the distances from a to b and from b to a have equal bits.
         if memcmp(a, b, self.max_code_size * sizeof(int32_t)) > 0:
             a, b = b, a
         share_a, share_b, out[0] = share_of(a), share_of(b), 0

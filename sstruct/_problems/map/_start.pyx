@@ -8,7 +8,7 @@
 #     costs of a node are its share of the total, minus the messages of the tree's edges to it:
 #         lambda^t = -sum of the messages to the node along edges of t, minus the mean over copies.
 # (c) +inf: an impossible label. Its multipliers are finite, as if its message were the largest finite
-#     one, so that the bound may be lower.
+#     one, so the bound may be lower.
 """Initial multipliers from the messages of a sweep."""
 
 from libc.math cimport INFINITY

@@ -179,7 +179,7 @@ cdef class SegmentProblem(ChainProblem):
 
     @property
     def oracle_is_quick(self):
-        """False: the oracle takes longer than that of a chain, so that saving calls is worthwhile."""
+        """False: the oracle takes longer than that of a chain, so saving calls is worthwhile."""
         return False
 
     def norms(self):

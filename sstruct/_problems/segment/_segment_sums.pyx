@@ -1,7 +1,7 @@
 # Design:
 # (a) Sums over the segmentations of a SegmentProblem, or maxima. The class implements the methods that
 #     `sum_blocks` of _problems/core calls in threads.
-# (b) Blocks are whole sequences, so that all durations are known.
+# (b) Blocks are whole sequences, so all durations are known.
 """Sums, max-marginals and rankings of the segmentations of all blocks."""
 
 from libc.math cimport INFINITY, exp, fabs

@@ -6,7 +6,7 @@
 #     Labelings with a product above the best known one, b, have slopes between 1 / (u lam) and
 #     u / lam, with u / (1 + u)^2 = lam b / K^2, u >= 1: there, the line h + lam g = K is above h g = b.
 # (c) Angular search is exact: angles are processed by decreasing bounds. The labeling found by a query is
-#     in neither of the two remaining angles, so that M labelings take at most 2 M + 1 queries. Bisecting and
+#     in neither of the two remaining angles, so M labelings take at most 2 M + 1 queries. Bisecting and
 #     binary search only find corners of the convex hull of the points (h, g). If the points form a convex
 #     set (`narrow`), one angle remains: h g has one maximum along its border, where h g' + h' g = 0, and
 #     the query determines the side on which it lies.

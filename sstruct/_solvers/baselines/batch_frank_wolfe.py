@@ -9,7 +9,7 @@ from sstruct._solvers.core._state import dual_value, squared_norm
 from sstruct._solvers.core.solver import EXHAUSTED, Solver
 from sstruct._solvers.core.status import Status
 
-# A gap below this share of the primal is a rounding error, so that no step is made.
+# A gap below this share of the primal is a rounding error, so no step is made.
 ROUNDING = 32 * np.finfo(float).eps
 
 

@@ -1,6 +1,6 @@
 # Design:
 # (a) A complete binary tree of partial sums: node k is the sum of nodes 2k and 2k + 1, the root is 1.
-#     Every inner node always equals the sum of its children, so that the tree is a function of its
+#     Every inner node always equals the sum of its children, so the tree is a function of its
 #     leaves (a resumed fit draws the same blocks) and rounding errors do not accumulate.
 # (b) Leaves of weight zero are never drawn, despite rounding errors on the way down.
 """Draw blocks in proportion to their weighted gaps."""

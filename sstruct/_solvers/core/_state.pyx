@@ -6,7 +6,7 @@
 #         D = sum_i q_i sum_y alpha_i(y) L_i(y) - lam <w, v> + lam / 2 |w|^2.
 #     Steps update both; `rebuild` computes both from the working sets, so that rounding errors do
 #     not accumulate. With a prior w_0, the regularizer is lam / 2 |w - w_0|^2: v starts at w_0 instead
-#     of 0, and D has the additional constant lam / 2 |w_0|^2. Steps only use differences of D, so that
+#     of 0, and D has the additional constant lam / 2 |w_0|^2. Steps only use differences of D, so
 #     they do not depend on w_0.
 # (c) One array serves v and w. For bounded weights it holds w, and v is in `hidden`. `uncover`
 #     restores v before a visit moves it; `cover` clips again and adds to the dual the difference to

@@ -48,7 +48,7 @@ cdef class PassPlan:
     deadline : float
         Deadline on the clock of `seconds`.
     lag : int
-        A visit does not see the moves of this many visits before it, so that up to lag + 1 visits
+        A visit does not see the moves of this many visits before it, so up to lag + 1 visits
         may run concurrently.
     blocks : tuple of int, optional
         Range [first, last) of blocks, for passes over a shard of the data that visit each of its

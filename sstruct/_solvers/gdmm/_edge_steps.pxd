@@ -1,7 +1,7 @@
 # Steps over the active pairs of one bigram factor. Header only, for inlining.
 #
 # Design:
-# (a) The Hessian of a factor is I + rho M'M, so that one step with a majorizer does not reach the
+# (a) The Hessian of a factor is I + rho M'M, so one step with a majorizer does not reach the
 #     minimum. Several steps in scratch memory are cheap compared with the update of shared data, which
 #     follows only the last one.
 from libc.stdint cimport int32_t

@@ -6,7 +6,7 @@
 #     residual, no message. `admit` therefore changes only what is stored.
 # (b) alpha = C (y - q) for a label with value q, in [0, C] if the label is truly on and in [-C, 0] if it
 #     is off; beta = C (e - mass) of the outcomes of an edge; that of (0, 0) is minus the sum of the others.
-# (c) The true labels of the sample come first, so that the position of a label determines its truth.
+# (c) The true labels of the sample come first, so the position of a label determines its truth.
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 

@@ -4,7 +4,7 @@
 #     that the masses of an edge have the marginals of its labels (_label_block.pxd has the variables).
 #     In the units of [Y16]: 1/2 |w|^2 plus linear terms, C_i = q_i / lam.
 # (b) A visit of a sample admits at most one label; then it repeats a few times: minimize over all admitted
-#     labels (which share no term, so that each minimum is a clip), minimize over each edge between them (4
+#     labels (which share no term, so each minimum is a clip), minimize over each edge between them (4
 #     outcomes, majorized by 1 + 2 rho on the diagonal) and update the multipliers. If no label was
 #     admitted, it finally searches for an edge that admits labels.
 # (c) The search for labels uses their scores, over all labels or one label group drawn per visit. A
