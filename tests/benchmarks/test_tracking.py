@@ -33,7 +33,7 @@ def small_graphs(tracking, rng, n, most=16):
     return zip(*found, strict=True)
 
 
-def test_gaps_on_small_graphs_are_those_of_enumeration(tracking, rng):
+def test_gaps_on_small_graphs_match_enumeration(tracking, rng):
     X, y = map(list, small_graphs(tracking, rng, 6))
     terms = [enumerated(i, x, truth, 1 / 6) for i, (x, truth) in enumerate(zip(X, y))]
     best, _ = dual_qp.optimum(terms, 0.1)

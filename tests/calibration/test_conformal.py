@@ -487,7 +487,7 @@ def test_other_forms_of_input(data):
     assert of_nodes.predict_set(X)[0].shape == (20, 3, 2)
 
 
-def test_predict_is_that_of_the_estimator():
+def test_predict_equals_predict_of_the_estimator():
     rows, labels = np.eye(2), [0, 1]
     inner = MulticlassSSVM().fit(rows, labels)
     model = split(inner, rows, labels, target="nodes", confidence_level=0.5)

@@ -171,7 +171,7 @@ def labelings(name, model, X, i):
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_probabilities_are_those_of_all_labelings(name):
+def test_probabilities_match_enumeration(name):
     model, X, _ = made(name)
     assert model.exact_
     found = model.predict_proba(X)

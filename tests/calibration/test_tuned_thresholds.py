@@ -50,7 +50,7 @@ def model(data):
 
 @pytest.mark.parametrize("scoring", SCORING)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_thresholds_are_those_of_the_held_out_scores(data, scoring, weighted):
+def test_thresholds_match_held_out_scores(data, scoring, weighted):
     X, Y = data
     weights = np.arange(len(X)) % 3.0 if weighted else None
     model = TunedThresholdSSVM(labels(), scoring=scoring, cv=4).fit(X, Y, weights)

@@ -46,7 +46,7 @@ def test_pipes_are_written_directly(tmp_path):
     assert pipe.is_fifo()
 
 
-def test_permissions_are_those_of_a_new_file(tmp_path):
+def test_permissions_match_a_new_file(tmp_path):
     (tmp_path / "written").touch()
     with replaced_file(tmp_path / "replaced") as draft:
         draft.touch()

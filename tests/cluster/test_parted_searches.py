@@ -147,7 +147,7 @@ def test_grid_search_over_partitions_of_rows(client, rows):
 
 
 @pytest.mark.parametrize("kind", ["chains", "trees", "sets"])
-def test_scores_are_those_of_all_samples(client, data, rows, rng, kind):
+def test_scores_equal_scores_of_all_samples(client, data, rows, rng, kind):
     if kind == "chains":
         X, y = data
         model = ChainSSVM(ignore_label=0, classes=[1, 2], random_state=0)

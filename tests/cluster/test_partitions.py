@@ -113,7 +113,7 @@ def test_a_fit_to_partitions_has_the_optimum_of_a_local_fit(client, data, option
     "options",
     [{}, {"rescaling": "slack"}, {"loss": "hamming"}, {"pairwise_scale": "auto"}],
 )
-def test_lam_auto_is_that_of_all_samples(client, data, options):
+def test_lam_auto_uses_all_samples(client, data, options):
     X, y = data
     weights = np.arange(90) % 3
     local = ChainSSVM(max_iter=1, tol=0.99, random_state=0, **options).fit(X, y, weights)
@@ -200,7 +200,7 @@ def test_nodes_of_several_types(client, rng, options):
         clone(model).set_params(ignore_label=-1).fit(partitions(X), partitions(hidden))
 
 
-def test_the_certificate_is_that_of_all_samples(client, data):
+def test_certificate_covers_all_samples(client, data):
     X, y = data
     model = ChainSSVM(pairwise_scale=1, **PARAMETERS).fit(partitions(X), partitions(y))
     codes = [np.searchsorted(model.classes_, labels) for labels in y]
@@ -222,7 +222,7 @@ def test_the_certificate_is_that_of_all_samples(client, data):
     assert abs(model.objective_ - objective) <= 1e-10 * objective
 
 
-def test_warnings_of_data_are_those_of_all_partitions(client, data):
+def test_data_warnings_cover_all_partitions(client, data):
     X, y = [x[:1] for x in data[0]], [labels[:1] for labels in data[1]]
     model = ChainSSVM(**PARAMETERS)
     with pytest.warns(UserWarning, match="learns no transitions: each sequence in X has one node"):

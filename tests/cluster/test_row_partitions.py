@@ -53,7 +53,7 @@ def test_sets_of_labels(client, rows, options):
     assert remote.score(X, Y) > 0.9 * local.score(X, Y)
 
 
-def test_the_certificate_is_that_of_all_rows(client, rows):
+def test_certificate_covers_all_rows(client, rows):
     X, _, y = rows
     model = clone(CLASSES).fit(cut(X), cut(y))
     codes = np.searchsorted(model.classes_, y)

@@ -43,7 +43,7 @@ def narrowed(value, kind, depth=0):
 
 
 @pytest.mark.parametrize("function, make", FUNCTIONS)
-def test_functions_call_no_methods_of_arrays(function, make, rng):
+def test_functions_do_not_call_methods_of_arrays(function, make, rng):
     for _ in range(5):
         try:
             function(**guarded(arguments(make, rng)))
@@ -54,7 +54,7 @@ def test_functions_call_no_methods_of_arrays(function, make, rng):
 
 
 @pytest.mark.parametrize("name", [n for n in TRAINED if "hoice" not in n])
-def test_estimators_call_no_methods_of_arrays(name):
+def test_estimators_do_not_call_methods_of_arrays(name):
     example, n_fits = TRAINED[name], 0
     for seed in range(CASES):
         rng, random = np.random.default_rng(seed), Random(seed)

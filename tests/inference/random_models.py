@@ -1,4 +1,4 @@
-"""Bounds, energies and proofs of map_mrf on random models, against the table of all energies.
+"""Check bounds, energies and proofs of map_mrf on random models against a table of all energies.
 
 python -m tests.inference.random_models --count 10000
 """

@@ -1,4 +1,4 @@
-"""CombiLP against enumeration."""
+"""Test CombiLP against enumeration."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Combinations of labelings against enumeration."""
+"""Test combinations of labelings against enumeration."""
 
 from itertools import product
 from unittest import mock

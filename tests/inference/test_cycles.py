@@ -1,4 +1,4 @@
-"""Linear programs with odd-cycle inequalities against enumeration."""
+"""Test linear programs with odd-cycle inequalities against enumeration."""
 
 from itertools import permutations, product
 

@@ -1,4 +1,4 @@
-"""Discrete tomography against enumeration and the linear program over its decomposition."""
+"""Test discrete tomography against enumeration and the linear program over its decomposition."""
 
 import numpy as np
 import pytest

@@ -132,7 +132,7 @@ def test_an_elimination_that_takes_all_of_the_time_leaves_a_labeling(
     assert (result.status, result.energy) == ("INFEASIBLE", np.inf)
 
 
-def test_the_search_before_an_elimination_changes_no_result(new_rng):
+def test_search_before_elimination_does_not_change_results(new_rng):
     for seed in range(20):
         model, _ = planted_model(new_rng(seed), 15, 25, 0.6)
         expected, found = map_mrf(model), map_mrf(model, max_time=1e6)

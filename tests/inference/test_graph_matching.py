@@ -1,4 +1,4 @@
-"""Graph matching against enumeration and the linear program with the assignment's marginals."""
+"""Test graph matching against enumeration and the linear program with assignment marginals."""
 
 from itertools import product
 

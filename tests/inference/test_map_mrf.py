@@ -1,4 +1,4 @@
-"""Labelings and bounds against enumeration and linear programs."""
+"""Test labelings and bounds against enumeration and linear programs."""
 
 import signal
 import threading

@@ -14,7 +14,7 @@ from sstruct.inference._methods._price_bundle import PriceBundle
     n=st.integers(1, 5), n_pieces=st.integers(1, 20), scale=st.sampled_from([1e-3, 1.0, 1e3]),
     seed=st.integers(0, 10**6),
 )  # fmt: skip
-def test_maximum_is_that_of_a_linear_program(n, n_pieces, scale, seed, new_rng):
+def test_maximum_matches_linear_program(n, n_pieces, scale, seed, new_rng):
     rng = new_rng(seed)
     slopes = scale * rng.integers(-3, 4, size=(n_pieces, n)).astype(float)
     heights = scale * rng.standard_normal(n_pieces)

@@ -34,7 +34,7 @@ def test_steps_without_gain_are_shortened(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", parameters("ising"))
-def test_bounds_of_grids_are_those_of_messages(name):
+def test_bounds_of_grids_match_message_passing(name):
     # Two labels: messages reach the linear relaxation's value. Energies are 3 to 6 % above the
     # references until labelings of belief propagation are combined.
     energy, _ = reference_energy(name)

@@ -1,4 +1,4 @@
-"""The method "toulbar2" against enumeration; skipped without the package pytoulbar2."""
+"""Test the method "toulbar2" against enumeration; skipped without the package pytoulbar2."""
 
 import signal
 import threading

@@ -1,4 +1,4 @@
-"""Models with merged triangles against enumeration and linear programs."""
+"""Test models with merged triangles against enumeration and linear programs."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""User-defined terms against enumeration and compiled terms, and invalid ones."""
+"""Test user-defined terms against enumeration and compiled terms, and invalid ones."""
 
 from itertools import product
 
@@ -193,7 +193,7 @@ def test_terms_may_be_a_generator():
     assert given.method == "fwmap"
 
 
-def test_other_methods_take_no_terms():
+def test_other_methods_do_not_accept_terms():
     with pytest.raises(ValueError, match="method='trws' does not support terms"):
         map_mrf(chain(), "trws", terms=[Any()])
     assert map_mrf(chain(), "trws", terms=[]).method == "trws"

@@ -64,7 +64,7 @@ def assert_same_items(sequences, items):
 )
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
-def test_indexing_is_that_of_a_list(make, form, data):
+def test_indexing_matches_list(make, form, data):
     lengths = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=6))
     sequences, items = make(form, lengths)
     n = len(items)

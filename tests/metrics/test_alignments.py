@@ -1,4 +1,4 @@
-"""alignment_accuracy and alignment_f1_score against sets of pairs."""
+"""Test alignment_accuracy and alignment_f1_score against sets of pairs."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ def pairs_of(columns):
     return {(r, c) for r, c in enumerate(columns) if c >= 0}
 
 
-def test_scores_are_those_of_sets_of_pairs(rng):
+def test_scores_match_sets_of_pairs(rng):
     every = list(alignments.every(4, 3))
     for _ in range(50):
         true, found = ([every[k] for k in rng.integers(len(every), size=5)] for _ in range(2))

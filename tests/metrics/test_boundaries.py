@@ -1,4 +1,4 @@
-"""boundary_f1_score against the largest matching."""
+"""Test boundary_f1_score against the largest matching."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Scores of sequences against scikit-learn on flat labels, and chunks against conlleval."""
+"""Test scores of sequences against scikit-learn on flat labels, and chunks against conlleval."""
 
 import pickle
 from itertools import chain
@@ -36,7 +36,7 @@ def forms(y):
 @pytest.mark.parametrize("name", ["f1_score", "precision_score", "recall_score"])
 @pytest.mark.parametrize("average", ["weighted", "macro", "micro", None])
 @pytest.mark.parametrize("labels", [None, ["O", "B"]])
-def test_flat_scores_are_those_of_scikit_learn(name, average, labels):
+def test_flat_scores_match_sklearn(name, average, labels):
     score, expected = getattr(metrics, f"flat_{name}"), getattr(flat_metrics, name)
     options = {"average": average, "labels": labels, "zero_division": 0.0}
     np.testing.assert_allclose(
@@ -123,7 +123,7 @@ def test_ignored_nodes_do_not_count():
         )
 
 
-def test_report_is_that_of_scikit_learn():
+def test_report_matches_sklearn():
     for options in ({}, {"output_dict": True}, {"labels": ["O", "I"], "digits": 3}):
         assert metrics.flat_classification_report(
             Y_TRUE, Y_PRED, **options
@@ -186,7 +186,7 @@ def conlleval(y_true, y_pred):
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.lists(st.tuples(TAGS, TAGS), max_size=8), max_size=4))
-def test_chunk_scores_are_those_of_conlleval(pairs):
+def test_chunk_scores_match_conlleval(pairs):
     y_true = [[true for true, _ in sequence] for sequence in pairs]
     y_pred = [[predicted for _, predicted in sequence] for sequence in pairs]
     n_right, n_true, n_predicted = conlleval(y_true, y_pred)

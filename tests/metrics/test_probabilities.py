@@ -52,7 +52,7 @@ def test_losses_equal_those_of_scikit_learn(seed, weighted):
 
 @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
 @pytest.mark.parametrize("n_bins", [1, 4, 10])
-def test_the_calibration_error_is_that_of_the_calibration_curve(strategy, n_bins):
+def test_calibration_error_matches_calibration_curve(strategy, n_bins):
     y, codes, p, _ = drawn(1)
     flat, rows = np.concatenate(codes), np.concatenate(p)
     best, right = rows.max(axis=1), rows.argmax(axis=1) == flat

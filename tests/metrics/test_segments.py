@@ -1,4 +1,4 @@
-"""Scores of segments are compared with their definitions, computed frame by frame."""
+"""Test scores of segments against their definitions, computed frame by frame."""
 
 from functools import cache
 from itertools import groupby

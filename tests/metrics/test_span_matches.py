@@ -1,4 +1,4 @@
-"""Partial matches of spans against a slow implementation, and the table of confusions."""
+"""Test partial matches of spans against a slow implementation, and the table of confusions."""
 
 from collections import Counter
 
@@ -54,7 +54,7 @@ def slow_counts(true, found, matching):
 
 
 @given(pairs)
-def test_counts_are_those_of_a_slow_implementation(pairs):
+def test_counts_match_slow_implementation(pairs):
     y_true, y_pred = unzipped(pairs)
     rows = span_match_counts(y_true, y_pred)
     kinds = {span[2] for labels in y_true + y_pred for span in spans_of(labels)}

@@ -170,7 +170,7 @@ def test_text_is_not_a_sequence_of_labels():
         max_size=4,
     )
 )
-def test_scores_are_those_of_sets_of_spans(samples):
+def test_scores_match_sets_of_spans(samples):
     y_true, y_pred = (
         [labels_of(sample[k], sample[2], "bioes") for sample in samples] for k in (0, 1)
     )

@@ -1,4 +1,4 @@
-"""Alignments against enumeration."""
+"""Test alignments against enumeration."""
 
 import itertools
 

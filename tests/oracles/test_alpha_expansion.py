@@ -1,4 +1,4 @@
-"""Expansion and fusion moves against enumeration."""
+"""Test expansion and fusion moves against enumeration."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Branch and bound against enumeration."""
+"""Test branch and bound against enumeration."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Log partition functions, marginals, spans and samples of chains against enumeration."""
+"""Test log partition functions, marginals, spans and samples of chains against enumeration."""
 
 import itertools
 

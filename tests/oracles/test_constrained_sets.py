@@ -1,4 +1,4 @@
-"""Decoders of label sets with constraints against enumeration and HiGHS."""
+"""Test decoders of label sets with constraints against enumeration and HiGHS."""
 
 import numpy as np
 import pytest

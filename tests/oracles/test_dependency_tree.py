@@ -1,4 +1,4 @@
-"""Decoders of dependency trees against enumeration of all trees."""
+"""Test decoders of dependency trees against enumeration of all trees."""
 
 import itertools
 

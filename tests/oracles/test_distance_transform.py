@@ -1,4 +1,4 @@
-"""Distance transforms against their definition."""
+"""Test distance transforms against their definition."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tables by number of errors, of chains and of trees, against enumeration."""
+"""Test tables by number of errors, for chains and trees, against enumeration."""
 
 from itertools import product
 

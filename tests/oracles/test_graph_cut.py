@@ -1,4 +1,4 @@
-"""Binary energies against enumeration: cuts and roof duality."""
+"""Test binary energies against enumeration: cuts and roof duality."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Decoders of labeled graphs and their claims of exactness, against enumeration."""
+"""Test decoders of labeled graphs, and their claims of exactness, against enumeration."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Moves of two labels at once against enumeration."""
+"""Test moves of two labels at once against enumeration."""
 
 from itertools import product
 

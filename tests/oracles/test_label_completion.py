@@ -1,4 +1,4 @@
-"""Label sets from half-integral maxima against enumeration."""
+"""Test label sets from half-integral maxima against enumeration."""
 
 import numpy as np
 import pytest

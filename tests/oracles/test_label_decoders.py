@@ -1,4 +1,4 @@
-"""Decoders of label sets are compared with enumeration."""
+"""Test decoders of label sets against enumeration."""
 
 import numpy as np
 import pytest

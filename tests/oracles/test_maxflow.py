@@ -1,4 +1,4 @@
-"""Maximum flow against SciPy and a linear program, and the cut that it returns."""
+"""Test maximum flow against SciPy and a linear program, and the cut that it returns."""
 
 import numpy as np
 import pytest

@@ -29,7 +29,7 @@ def test_equals_enumeration(n_labels, density, integer, tables, seed, new_rng):
     assert again[1] == value
 
 
-def test_the_bound_of_many_undecided_labels_is_that_of_the_linear_program(rng):
+def test_bound_of_many_undecided_labels_matches_linear_program(rng):
     K = 20
     edges = np.array([(u, v) for u in range(K) for v in range(u)])
     for _ in range(3):

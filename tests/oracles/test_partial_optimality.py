@@ -1,4 +1,4 @@
-"""Labels that all minima of a Potts energy share, against enumeration."""
+"""Test labels that all minima of a Potts energy share, against enumeration."""
 
 import numpy as np
 import pytest

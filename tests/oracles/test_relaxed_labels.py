@@ -1,4 +1,4 @@
-"""Half-integral maxima against the linear program, and their persistency against enumeration."""
+"""Test half-integral maxima against the linear program, and persistency against enumeration."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def attracting(edge_scores):
 
 
 @given(**PROBLEMS)
-def test_maximum_is_that_of_the_linear_program(n_labels, density, integer, tables, seed, new_rng):
+def test_maximum_matches_linear_program(n_labels, density, integer, tables, seed, new_rng):
     node, edges, edge_scores = random_scores(new_rng(seed), n_labels, density, integer, tables)
     workspace = RelaxedLabels()
     code, value, work = relaxed_maximum(workspace, node, edges, edge_scores)
@@ -69,7 +69,7 @@ def test_codes_are_canonical(n_labels, density, integer, tables, seed, new_rng):
 
 
 @given(**PROBLEMS)
-def test_integral_labels_are_those_of_some_maximum(
+def test_integral_labels_occur_in_some_maximum(
     n_labels, density, integer, tables, seed, new_rng
 ):
     node, edges, edge_scores = random_scores(new_rng(seed), n_labels, density, integer, tables)

@@ -1,4 +1,4 @@
-"""Angles and products over the local polytope against the linear program with two more rows."""
+"""Test angles and products over the local polytope against a linear program with two more rows."""
 
 import numpy as np
 import pytest

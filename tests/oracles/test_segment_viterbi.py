@@ -1,4 +1,4 @@
-"""Segmentations against enumeration."""
+"""Test segmentations against enumeration."""
 
 from functools import cache
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Viterbi with sparse transitions against the dense one, which is tested against enumeration."""
+"""Test Viterbi with sparse transitions against Viterbi with dense transitions."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Labels with a given sum against enumeration and a simple dynamic program."""
+"""Test labels with a given sum against enumeration and a simple dynamic program."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""The k best labelings against enumeration."""
+"""Test the k best labelings against enumeration."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from sstruct.inference import top_k, viterbi
 
 
-def test_the_first_labeling_is_that_of_viterbi_and_larger_k_only_appends(rng):
+def test_first_labeling_matches_viterbi_and_larger_k_only_appends(rng):
     for _ in range(50):
         L, K = rng.integers(1, 60), rng.integers(1, 20)
         node, edge = rng.standard_normal((L, K)), rng.standard_normal((K, K))

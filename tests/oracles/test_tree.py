@@ -1,4 +1,4 @@
-"""Max-sum on trees against enumeration, and against Viterbi."""
+"""Test max-sum on trees against enumeration, and against Viterbi."""
 
 from itertools import product
 

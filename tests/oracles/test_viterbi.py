@@ -1,4 +1,4 @@
-"""Viterbi and max-marginals against enumeration."""
+"""Test Viterbi and max-marginals against enumeration."""
 
 from itertools import product
 
@@ -97,7 +97,7 @@ def many_labels(rng, kind):
 
 @settings(max_examples=100)
 @given(kind=st.sampled_from(KINDS), key=st.integers(0, 2**32 - 1))
-def test_skipped_labels_change_no_bit(new_rng, kind, key):
+def test_skipped_labels_do_not_change_bits(new_rng, kind, key):
     """Compare with the same table given for each position, for which labels are not skipped."""
     node, edge = many_labels(new_rng(key), kind)
     tables = np.repeat(edge[np.newaxis], len(node) - 1, axis=0)

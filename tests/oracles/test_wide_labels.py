@@ -1,4 +1,4 @@
-"""Kernels over many labels against NumPy.
+"""Test kernels over many labels against NumPy.
 
 tests/package/test_instructions.py runs this file for every instruction set.
 """

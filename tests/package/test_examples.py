@@ -105,7 +105,7 @@ def test_chains_in_partitions_converge(capsys):
 
 
 @pytest.mark.slow
-def test_the_results_on_embeddings_are_those_of_the_manual(capsys):
+def test_results_on_embeddings_match_the_manual(capsys):
     vectors = Path(os.environ.get("SSTRUCT_DATA") or "no-such-folder", "word_vectors_256.npz")
     if not vectors.exists():
         pytest.skip(f"{vectors.name} not found in $SSTRUCT_DATA")

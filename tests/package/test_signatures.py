@@ -83,7 +83,7 @@ def test_literals_accept_the_default(name):
             assert parameter.default in strings_of(hints[parameter.name])
 
 
-def test_solvers_are_those_of_the_type():
+def test_solvers_match_the_type():
     from sstruct.solvers import SOLVER_OF_NAME
 
     found = strings_of(typing.get_type_hints(ChainSSVM.__init__)["solver"])

@@ -1,4 +1,4 @@
-"""The regularization path against enumeration and the independent QP."""
+"""Test the regularization path against enumeration and the independent QP."""
 
 import warnings
 from dataclasses import replace

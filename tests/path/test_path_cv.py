@@ -36,7 +36,7 @@ def parts(X, y, cv):
         yield [[part[i] for i in rows] for rows in (train, test) for part in (X, y)]
 
 
-def test_scores_are_those_of_each_fold_s_path(chains, search):
+def test_scores_match_the_path_of_each_fold(chains, search):
     X, y = chains
     paths, tests = [], []
     for X_train, y_train, X_test, y_test in parts(X, y, 3):

@@ -1,4 +1,4 @@
-"""ArcVectorizer against its templates, computed for one arc at a time."""
+"""Test ArcVectorizer against its templates, computed for one arc at a time."""
 
 from itertools import pairwise
 

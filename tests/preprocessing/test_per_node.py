@@ -190,7 +190,7 @@ def test_weights_are_repeated_for_nodes(items):
     np.testing.assert_array_equal(rows.transformer_.mean_, expected.mean_)
 
 
-def test_weights_of_nodes_are_those_of_rows(items, rng):
+def test_node_weights_match_row_weights(items, rng):
     weights = [rng.random(length) for length in LENGTHS]
     expected = StandardScaler().fit(np.vstack(items), sample_weight=np.concatenate(weights)).mean_
     for given in (weights, Sequences.from_list(weights), pd.Series(weights)):
@@ -206,7 +206,7 @@ def test_weights_of_nodes_are_those_of_rows(items, rng):
         PerNode(StandardScaler()).fit(items, sample_weight=[*weights[:2], weights[2][1:], [1, 1]])
 
 
-def test_weights_of_pixels_are_those_of_rows(rng):
+def test_pixel_weights_match_row_weights(rng):
     images, weights = rng.standard_normal((3, 2, 4, 2)), rng.random((3, 2, 4))
     expected = StandardScaler().fit(images.reshape(-1, 2), sample_weight=weights.ravel()).mean_
     for X, given in ((images, weights), (list(images), list(weights))):

@@ -117,7 +117,7 @@ def summed(item, known):
 
 @settings(max_examples=150, deadline=None)
 @given(X=DATA, other=DATA, min_count=st.integers(1, 3))
-def test_rows_are_those_of_the_definition(X, other, min_count):
+def test_rows_match_definition(X, other, min_count):
     vectorizer = SequenceVectorizer(min_count=min_count)
     count = Counter(name for s in X for item in s for name, weight in entries(item) if weight)
     known = {name for name, times in count.items() if times >= min_count}
@@ -204,7 +204,7 @@ def test_empty_sequences_have_no_rows():
         assert (len(rows), rows.flat.shape) == (n, (0, 2))
 
 
-def test_order_is_that_of_first_appearance():
+def test_order_of_first_appearance():
     X = [[{"b": "x", "a": 2}], [{"c": ["q", "p"]}, {"a": 1, "d": {"z", "y"}}]]
     names = SequenceVectorizer().fit(X).get_feature_names_out()
     assert names.tolist() == ["b:x", "a", "c:q", "c:p", "d:y", "d:z"]

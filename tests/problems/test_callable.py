@@ -130,7 +130,7 @@ def test_certificates_do_not_store_planes(rng, slack):
 
 
 @given(st.lists(st.tuples(*[st.sampled_from([-1.5, -0.0, 0.0, 2.0])] * 2)))
-def test_differences_keep_no_zeros(pairs):
+def test_differences_do_not_store_zeros(pairs):
     a, b = np.array(pairs).reshape(-1, 2).T.copy()
     expected = a - b
     at, bt = (np.flatnonzero(vector).astype(np.int32) for vector in (a, b))

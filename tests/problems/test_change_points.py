@@ -118,7 +118,7 @@ def test_equals_enumeration_of_any_case(seed):
 @pytest.mark.parametrize("least", [1, 4])
 @pytest.mark.parametrize("bins", [(), (1, 5, 9)])
 @pytest.mark.parametrize("cost", COSTS)
-def test_pruning_changes_no_answer_of_long_signals(rng, cost, bins, least):
+def test_pruning_does_not_change_results_of_long_signals(rng, cost, bins, least):
     """Compare with a negative weight of a constant feature, which only prevents pruning."""
     for _ in range(5):
         L = 150

@@ -560,7 +560,7 @@ def test_trees(rng, parents, n_types, form, pairs, storage, dtype, loss):
 
 
 @pytest.mark.parametrize("make", [make_chains, make_enumerated])
-def test_a_costly_oracle_changes_no_answer(rng, make):
+def test_costly_oracle_does_not_change_results(rng, make):
     made = make(rng, 3, (4, 1, 3)) if make is make_chains else make(rng, (4, 1, 3), 6)
     made.problem = CostlyProblem(made.problem, 1e-7)
     check_against_definition(made, rng)

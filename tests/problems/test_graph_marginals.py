@@ -1,4 +1,4 @@
-"""Max-marginals of graphs against enumeration: cuts, forests, and changes of one labeling."""
+"""Test max-marginals of graphs against enumeration: cuts, forests, and changes of one labeling."""
 
 import signal
 import threading
@@ -151,7 +151,7 @@ def test_cuts_of_larger_graphs_equal_cuts_with_a_label_forced(rng):
         np.testing.assert_allclose(found[v, k], value, rtol=0, atol=1e-9)
 
 
-def test_threads_and_earlier_graphs_change_no_bit(rng):
+def test_threads_and_earlier_graphs_do_not_change_bits(rng):
     shapes = [(int(rng.integers(1, 6)), int(rng.integers(1, 6))) for _ in range(90)]
     edges = [grid_edges(*shape, 4) for shape in shapes]
     length, count = np.array([a * b for a, b in shapes]), np.array([len(own) for own in edges])

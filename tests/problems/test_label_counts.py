@@ -1,4 +1,4 @@
-"""Graphs whose nodes have different label sets are compared with enumeration."""
+"""Test graphs whose nodes have different label sets against enumeration."""
 
 from itertools import product
 from types import SimpleNamespace

@@ -110,7 +110,7 @@ def test_scores_do_not_depend_on_other_samples(rng, n_labels, dtype):
 
 @pytest.mark.parametrize("bounds", [False, True])
 @pytest.mark.parametrize("sampling", ["auto", "gap", "uniform"])
-def test_threads_change_no_bit(rng, bounds, sampling):
+def test_threads_do_not_change_bits(rng, bounds, sampling):
     X = [rng.normal(size=(rng.integers(1, 15), 80)).astype(np.float32) for _ in range(220)]
     y = [rng.integers(0, 7, len(x)) for x in X]
     options = {"solver": MPBCFW(sampling=sampling), "tol": 0.1, "random_state": 0}
@@ -167,7 +167,7 @@ def test_decoding_does_not_change_weights(rng):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("factor", [1.0, 0.3])
-def test_kept_squares_of_rows_change_no_distance(rng, dtype, factor):
+def test_stored_squares_of_rows_do_not_change_distances(rng, dtype, factor):
     problem, codes = made(rng, chains, 5, 70, dtype)
     problem.scale_features(factor)
 

@@ -1,4 +1,4 @@
-"""Sums, max-marginals and probabilities of segments against enumeration, on small sequences."""
+"""Test sums, max-marginals and probabilities of segments against enumeration."""
 
 import numpy as np
 import pytest

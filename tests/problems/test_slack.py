@@ -1,4 +1,4 @@
-"""Slack rescaling of any problem, and its searches, against enumeration."""
+"""Test slack rescaling of any problem, and its searches, against enumeration."""
 
 from itertools import product
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Searches of slack rescaling over label sets, with every exact decoder, against enumeration."""
+"""Test slack rescaling searches over label sets against enumeration, with every exact decoder."""
 
 from types import SimpleNamespace
 

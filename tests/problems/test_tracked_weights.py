@@ -104,7 +104,7 @@ def test_fits_with_and_without_bounds_have_the_same_bits(rng, solver, n_jobs):
     assert plain.objective_ == masked.objective_
 
 
-def test_threads_change_no_bit(rng):
+def test_threads_do_not_change_bits(rng):
     """Compare numbers of threads, each of which has bounds of weights at different times."""
     X = [rng.normal(size=(12, 4)) for _ in range(220)]
     y = [rng.integers(0, 64, 12) for _ in X]

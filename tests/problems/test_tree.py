@@ -1,4 +1,4 @@
-"""Trees of parts: score maps against candidates, max-marginals, and invalid arguments."""
+"""Trees of parts: score maps compared with candidates, max-marginals, and invalid arguments."""
 
 import numpy as np
 import pytest

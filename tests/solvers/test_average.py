@@ -1,4 +1,4 @@
-"""Averaged iterates, against a slow Frank-Wolfe solver that stores all of them."""
+"""Test averaged iterates against a slow Frank-Wolfe solver that stores all of them."""
 
 from itertools import permutations
 
@@ -132,7 +132,7 @@ def followed(references, state, exact):
     box=st.sampled_from(BOUNDS),
     n_blocks=st.integers(1, 3),
 )
-def test_the_average_is_that_of_all_iterates(new_rng, key, lam, kind, box, n_blocks):
+def test_average_covers_all_iterates(new_rng, key, lam, kind, box, n_blocks):
     small = Small(new_rng(key), kind, lam, box, n=n_blocks)
     state = small.state(key, average=True)
     pool = ThreadPool(small.problem, 1)

@@ -54,7 +54,7 @@ def scored(small, solver, scores, patience=3, **options):
 
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("multi_plane", [False, True])
-def test_the_certificate_is_that_of_the_weights_kept(rng, multi_plane, average):
+def test_certificate_matches_returned_weights(rng, multi_plane, average):
     small = Small(rng, lam=0.01)
     scores = [0.1, 0.4, 0.3, 0.4, 0.2, 0.9]
     solution, seen = scored(small, FrankWolfeFit, scores, multi_plane=multi_plane, average=average)

@@ -73,7 +73,7 @@ def chains(X, y):
 
 @pytest.mark.parametrize("box", ["free", "nonnegative", "mixed", "without zero"])
 @pytest.mark.parametrize("n_parts", [1, 2, 4])
-def test_the_optimum_is_that_of_an_independent_qp(rng, n_parts, box):
+def test_optimum_matches_independent_qp(rng, n_parts, box):
     data = Partitioned(rng, n_parts, box)
     solution = DistributedFit(data.setup(tol=1e-3, max_iter=3000)).solve()
     optimum = boxed_qp.optimum(data.terms, LAM, data.bounds)[0]
@@ -85,7 +85,7 @@ def test_the_optimum_is_that_of_an_independent_qp(rng, n_parts, box):
 
 
 @pytest.mark.parametrize("box", ["free", "mixed"])
-def test_the_dual_never_falls_and_is_that_of_the_parts_dual_weights(rng, box):
+def test_dual_never_decreases_and_matches_dual_weights_of_partitions(rng, box):
     data = Partitioned(rng, 3, box)
     run = DistributedFit(data.setup(tol=0.0, max_iter=20, certificate_every=100))
     duals = [run.dual]

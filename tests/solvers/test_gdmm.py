@@ -167,7 +167,7 @@ def solver_of(sequences, lam=0.1, tol=1e-3, max_iter=1000, rho="auto", parts=1, 
     return gdmm.GDMMFit(Setup(kept.problem, lam, kept.block_weight, options))
 
 
-def test_the_certificate_is_that_of_the_weights(sequences):
+def test_certificate_matches_weights(sequences):
     solver = solver_of(sequences)
     solution = solver.solve()
     w = solution.w

@@ -1,4 +1,4 @@
-"""The factorwise oracle of bigram factors against enumeration."""
+"""Test the factorwise oracle of bigram factors against enumeration."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Fits against the optimum of an independent QP solver, and certificates computed by NumPy."""
+"""Test fits against the optimum of an independent QP solver, and certificates computed by NumPy."""
 
 import numpy as np
 import pytest

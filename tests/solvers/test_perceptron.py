@@ -1,4 +1,4 @@
-"""Perceptron and passive-aggressive solvers against the published updates."""
+"""Test perceptron and passive-aggressive solvers against the published updates."""
 
 import math
 import pickle

@@ -1,4 +1,4 @@
-"""AlignmentSSVM against enumeration and the optimum over enumerated alignments."""
+"""Test AlignmentSSVM against enumeration and the optimum over enumerated alignments."""
 
 import numpy as np
 import pytest
@@ -181,7 +181,7 @@ def test_forms_of_sequences_and_alignments_are_equivalent(rng):
         assert same.score(samples, truths) == model.score(X, y)
 
 
-def test_lam_auto_is_that_of_one_hot_features(rng):
+def test_lam_auto_matches_one_hot_features(rng):
     """Symbols have the scale of features that indicate pairs of symbols."""
     X, y = make(rng, n=12, least=1)
     indicators = []

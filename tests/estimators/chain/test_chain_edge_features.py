@@ -41,7 +41,7 @@ def fit(X, y, sample_weight=None, **parameters):
 
 @pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
 @pytest.mark.parametrize("switches", list(product([True, False], repeat=3)), ids=str)
-def test_the_optimum_is_that_of_the_qp(chains, switches, masked):
+def test_optimum_matches_qp(chains, switches, masked):
     X, y = chains
     if masked:
         y = [np.resize([0, 1, 0], len(labels)) for labels in y]

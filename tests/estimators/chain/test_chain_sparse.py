@@ -25,7 +25,7 @@ def model(chains):
     return ChainSSVM(classes=range(220), max_iter=1, tol=1, random_state=0).fit(*chains)
 
 
-def test_predictions_are_those_of_dense_tables(chains, model):
+def test_predictions_match_dense_tables(chains, model):
     X, _ = chains
     assert model.inference_ == "viterbi (exact); predictions: sparse viterbi (exact)"
     assert 0 < np.count_nonzero(model.edge_coef_) <= 0.1 * model.edge_coef_.size
@@ -41,7 +41,7 @@ def test_predictions_are_those_of_dense_tables(chains, model):
     np.testing.assert_array_equal(viterbi(node, model.edge_coef_)[0], model.predict(X[:1])[0])
 
 
-def test_hinge_losses_are_those_of_the_oracle(chains):
+def test_hinge_losses_match_oracle(chains):
     X, y = chains
     kept = prepare_training(
         ChainSSVM(classes=range(220), loss="hamming-count")._structure(), Samples(X, y)

@@ -1,4 +1,4 @@
-"""Predictions, max-marginals and rankings of ChainSSVM against enumeration."""
+"""Test predictions, max-marginals and rankings of ChainSSVM against enumeration."""
 
 import warnings
 from itertools import product

@@ -36,7 +36,7 @@ def by_label(a, b):
 
 @settings(max_examples=100)
 @given(key=st.integers(0, 2**32 - 1), data=st.data())
-def test_the_optimum_is_that_of_the_qp(new_rng, key, data):
+def test_optimum_matches_qp(new_rng, key, data):
     rng = new_rng(key)
     lengths = data.draw(st.lists(st.integers(1, 4), min_size=2, max_size=6))
     masked, edges, bounded, windows, ignored = (data.draw(st.booleans()) for _ in range(5))
@@ -151,7 +151,7 @@ class SummedByHand:
         return max(brute_force.labelings(len(x), self.model), key=score)
 
 
-def test_a_fit_with_groups_is_that_of_a_feature_map_summed_by_hand(tiny_chains):
+def test_fit_with_groups_matches_manually_summed_features(tiny_chains):
     X, y = tiny_chains
     tied = fit(X, y, transitions=GROUPS, tol=1e-9)
     by_hand = StructuredSVM(SummedByHand(), lam=0.1, tol=1e-5, random_state=0)
@@ -184,7 +184,7 @@ def test_a_function_is_evaluated_for_the_classes_of_the_data(tiny_chains):
     np.testing.assert_allclose(model.w_, plain.w_, rtol=0, atol=1e-5)
 
 
-def test_a_scale_of_pairwise_features_is_that_of_node_features(tiny_chains):
+def test_scaled_pairwise_features_match_scaled_node_features(tiny_chains):
     X, y = tiny_chains
     one = fit(X, y, transitions=GROUPS, pairwise_scale=2.0, lam=0.4)
     other = fit([x / 2 for x in X], y, transitions=GROUPS, lam=0.1)

@@ -175,7 +175,7 @@ def test_rows_have_the_order_of_w_and_name_their_entries(model):
         assert entry(model, row) == row.weight
 
 
-def test_columns_are_those_of_the_structure():
+def test_columns_match_structure():
     columns = {
         "rows of strings": ["label"],
         "chain of strings": ["label", "next_label"],

@@ -265,7 +265,7 @@ def test_the_score_of_an_approximate_oracle_is_not_negative(rng):
     assert model.score(X, [1 - labels for labels in model.predict(X)]) == 0
 
 
-def test_a_pickle_holds_no_training_data(rng):
+def test_pickle_does_not_contain_training_data(rng):
     X, y = make_choices(rng, n=200)
     model = fit(X, y, tol=0.1)
     pickled = pickle.dumps(model)

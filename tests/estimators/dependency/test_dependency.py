@@ -1,4 +1,4 @@
-"""DependencySSVM against enumeration and the optimum over enumerated trees."""
+"""Test DependencySSVM against enumeration and the optimum over enumerated trees."""
 
 import itertools
 import tracemalloc

@@ -33,7 +33,7 @@ def chains(rng, **parameters):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", ["dual", "primal"])
-def test_the_certificate_is_that_of_all_samples(rng, kind, weighted):
+def test_certificate_covers_all_samples(rng, kind, weighted):
     # By the definition, from the working sets of old and new samples and the new weights.
     X, y = chains(rng)
     weights = rng.uniform(0.5, 2, len(X)) if weighted else None

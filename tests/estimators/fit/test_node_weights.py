@@ -204,7 +204,7 @@ def test_node_weights_of_graphs_reach_the_optimum(
     dual_qp.check_optimum(model, terms, test_graph.box(model, 3, 2, pairwise))
 
 
-def test_node_weights_of_grids_are_those_of_their_graphs(rng):
+def test_node_weights_of_grids_match_graphs(rng):
     images, y = test_grid.make(rng, K=2)
     y[0][0, 0] = -1
     weights = node_weights(rng, y)

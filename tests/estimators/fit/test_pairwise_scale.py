@@ -94,7 +94,7 @@ def test_edge_features_are_pairwise(rng):
 
 
 @pytest.mark.parametrize(("scale", "lam"), [*product([0.3, 7.0], [0.5, 2.0])])
-def test_certificate_is_that_of_the_qp(chains, scale, lam):
+def test_certificate_matches_qp(chains, scale, lam):
     X, y = chains
     fitted = model(scale, lam, tol=1e-6, max_iter=20_000).fit(X, y)
     reference = brute_force.Model(3)
@@ -185,7 +185,7 @@ def test_grid_has_the_lams_that_were_given(chains, warm_start):
     assert set(search.cv_results_["param_lam"].tolist()) == set(lams)
 
 
-def test_latent_objective_is_that_of_the_scale(chains):
+def test_latent_objective_matches_scaled_features(chains):
     X, y = chains
     hidden = [np.where(np.arange(len(v)) == 1, -1, v) for v in y]
     made = []

@@ -308,7 +308,7 @@ def test_attractive_neighbors_stay_attractive(rng):
 
 
 @pytest.mark.parametrize("edges, repeats", [("tree", 1), ("auto", 1), ("auto", 8)])
-def test_the_tree_of_labels_is_that_of_the_first_batch(edges, repeats, rng):
+def test_tree_of_labels_is_chosen_by_the_first_batch(edges, repeats, rng):
     _, X, y, _ = made("label sets")
     y = np.tile(y, repeats) ^ (rng.random((len(y), repeats * y.shape[1])) < 0.2)
     model = MultilabelSSVM(edges=edges, solver="pa").partial_fit(X[:20], y[:20])

@@ -388,7 +388,7 @@ def one_pass(X, y, lam, order):
     return w
 
 
-def test_sequential_visits_are_those_of_the_definition(rng, monkeypatch):
+def test_sequential_visits_match_definition(rng, monkeypatch):
     monkeypatch.setattr(visit_order, "MIN_WORK", 0.0)  # allow concurrent visits
     lam, X, y = 0.01, rng.standard_normal((150, 20)), rng.integers(0, 5, 150)
     model = MulticlassSSVM(

@@ -71,7 +71,7 @@ def test_approximate_scores_are_lower_bounds_and_exact_for_forests(rng, pairwise
         np.testing.assert_allclose(found, enumerated(model, graph), rtol=0, atol=1e-9)
 
 
-def test_shapes_are_those_of_predict(rng):
+def test_shapes_match_predict(rng):
     X = rng.standard_normal((3, 4, 5, 2))
     model = GridCRFSSVM(**ROUGH).fit(X, rng.integers(0, 2, (3, 4, 5)))
     stacked = model.decision_function(X)

@@ -283,7 +283,7 @@ def test_too_large_graph(rng, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("inference", ["exact", "fwmap"])
-def test_a_fitted_model_holds_no_multipliers(rng, inference):
+def test_fitted_model_does_not_store_multipliers(rng, inference):
     X, y = make(rng, n=6, pairwise="full", most=5)
     model = exact(pairwise="full", inference=inference, tol=0.1, max_iter=40).fit(X, y)
     content = pickle.dumps(model)

@@ -82,7 +82,7 @@ def test_certificates_are_of_the_true_problem(pairwise, rng):
         assert labels.shape == (len(graph[0]),)
 
 
-def test_prediction_keeps_no_multipliers(rng, monkeypatch):
+def test_prediction_does_not_store_multipliers(rng, monkeypatch):
     X, y = make(rng, n=6, pairwise="full", most=5)
     model, searches = fitted(X, y, pairwise="full", max_iter=5), []
 

@@ -233,7 +233,7 @@ def test_every_exact_decoder_finds_the_same_optimum(rng, edges):
     np.testing.assert_array_equal(models[0].predict(X), models[1].predict(X))
 
 
-def test_the_tree_is_that_of_chow_and_liu(rng):
+def test_tree_matches_chow_liu(rng):
     n, K = 300, 6
     Y = np.zeros((n, K), dtype=int)
     Y[:, 3] = rng.random(n) < 0.5

@@ -1,4 +1,4 @@
-"""MultilabelSSVM with GDMM against the quadratic program over the local polytope."""
+"""Test MultilabelSSVM with GDMM against the quadratic program over the local polytope."""
 
 import signal
 import threading
@@ -83,7 +83,7 @@ def small_problem(rng):
 
 @settings(max_examples=25)
 @given(key=st.integers(0, 2**32 - 1), lam=st.sampled_from([0.03, 0.3, 2.0]), bias=st.booleans())
-def test_optimum_is_that_of_the_relaxation(new_rng, key, lam, bias):
+def test_optimum_matches_relaxation(new_rng, key, lam, bias):
     X, Y, edges, weights, costs = small_problem(new_rng(key))
     K = Y.shape[1]
     model = MultilabelSSVM(
@@ -245,7 +245,7 @@ def test_soft_bcfw_does_not_agree(sets):
     assert soft.dual < hard.dual < hard.primal < soft.primal
 
 
-def test_feasibility_is_that_of_the_variables(rng):
+def test_feasibility_matches_variables(rng):
     # The sample has all labels, so its working set is full: ten sweeps equal ten passes of one.
     data = rng.normal(size=(1, 4)), np.ones((1, 4), dtype=int)
     whole, single = (solver_of(*data, rho=1.0, n_sweeps=n_sweeps) for n_sweeps in (10, 1))

@@ -1,4 +1,4 @@
-"""MatchingSSVM against enumeration and the optimum over enumerated matchings."""
+"""Test MatchingSSVM against enumeration and the optimum over enumerated matchings."""
 
 import numpy as np
 import pytest

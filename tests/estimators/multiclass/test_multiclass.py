@@ -183,7 +183,7 @@ def test_classes_fix_order_and_number(rng):
 
 
 @pytest.mark.parametrize("class_weight", CLASS_WEIGHTS.values(), ids=list(CLASS_WEIGHTS))
-def test_class_weights_are_those_of_sklearn(rng, class_weight):
+def test_class_weights_match_sklearn(rng, class_weight):
     y = rng.integers(0, 3, 50)
     expected = compute_class_weight(class_weight, classes=np.arange(3), y=y)
     found = class_weights(class_weight, np.arange(3), y, np.ones(50))

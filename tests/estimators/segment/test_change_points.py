@@ -1,4 +1,4 @@
-"""ChangePointSSVM against the optimum over enumerated change points, and its other methods."""
+"""Test ChangePointSSVM against the optimum over enumerated change points, and its other methods."""
 
 import sys
 from itertools import pairwise

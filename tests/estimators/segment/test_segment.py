@@ -1,4 +1,4 @@
-"""SegmentSSVM against the optimum over enumerated segmentations, and its other methods."""
+"""Test SegmentSSVM against the optimum over enumerated segmentations, and its other methods."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Features of whole segments and losses of segments, against enumeration."""
+"""Test features of whole segments and losses of segments against enumeration."""
 
 import pickle
 

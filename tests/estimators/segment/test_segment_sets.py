@@ -1,4 +1,4 @@
-"""Prediction sets of segments against enumeration, and their coverage on generated data."""
+"""Test prediction sets of segments against enumeration, and their coverage on generated data."""
 
 import warnings
 
@@ -58,7 +58,7 @@ def test_infinite_thresholds_list_the_best_segmentations(fitted):
         assert own == sorted({span for each in ranked for span in each})
 
 
-def test_the_coverage_is_that_of_the_level(fitted):
+def test_coverage_matches_level(fitted):
     """The level is 0.8; the mean over held-out sets has a standard deviation of about 0.01."""
     model, allowed = fitted
     covered = []

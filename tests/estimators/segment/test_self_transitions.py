@@ -1,4 +1,4 @@
-"""SegmentSSVM with self-transitions against enumerated segmentations."""
+"""Test SegmentSSVM with self-transitions against enumerated segmentations."""
 
 import warnings
 

@@ -411,7 +411,7 @@ def test_values_that_cannot_be_compared():
         odd.fit(X, y)
 
 
-def test_attributes_along_a_path_hide_no_method(path):
+def test_attributes_along_a_path_do_not_hide_methods(path):
     for name in (None, "predict"):
         with pytest.raises(ValueError, match=r"dict of attributes|attribute predict overrides"):
             changed(path, _attributes=put(path._attributes, name, 3))

@@ -98,7 +98,7 @@ def terms_of(model, X, y, loss, weights):
 
 @pytest.mark.parametrize("loss", ["distance", "hamming", "hamming-count"])
 @pytest.mark.parametrize("form", ["candidates", "pairs", "maps", "types"])
-def test_the_optimum_is_that_of_an_independent_qp(rng, form, loss):
+def test_optimum_matches_independent_qp(rng, form, loss):
     parents = np.array([-1, 0, 0])
     if form in ("candidates", "pairs"):
         X, y = candidates(rng, parents, pairs=form == "pairs")
@@ -165,7 +165,7 @@ def test_stick_figures_are_recovered(figures, fitted):
     assert mean_joint_distance(X, y, fitted.predict(X)) < 0.1
 
 
-def test_predictions_are_those_of_max_sum(figures, fitted):
+def test_predictions_match_max_sum(figures, fitted):
     # Images are cropped, so that tables of all pairs of positions are small.
     for size in ((6, 8), (9, 5)):
         f = figures.data[0]["features"][:, 8 : 8 + size[0], 8 : 8 + size[1]]

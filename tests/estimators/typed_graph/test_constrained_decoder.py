@@ -1,4 +1,4 @@
-"""Decoding of typed graphs with constraints against enumeration."""
+"""Test decoding of typed graphs with constraints against enumeration."""
 
 from itertools import product
 

@@ -62,14 +62,14 @@ def ones():
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_optimum_is_that_of_the_qp(rng, bias):
+def test_optimum_matches_qp(rng, bias):
     X, y = make(rng)
     model = tight(fit_intercept=bias).fit(X, y)
     dual_qp.check_optimum(model, typed_graphs.blocks(X, y, SIZES, PAIRS, ones(), bias=bias))
     assert model.inference_ == "max-sum (exact)"
 
 
-def test_optimum_with_cycles_is_that_of_the_qp(rng, monkeypatch):
+def test_optimum_with_cycles_matches_qp(rng, monkeypatch):
     monkeypatch.setattr(
         "sstruct._estimators.graph.typed_structure.decoder_of", lambda *_, **__: graph_enumeration()
     )
