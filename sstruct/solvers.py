@@ -245,7 +245,7 @@ class MPBCFW(BlockCoordinate):
         scikit-learn's ``working_memory``. If the data fit into one shard, samples are shuffled only
         within each 64th of the data. ``"auto"`` is ``"sequential"`` for memory-mapped features
         larger than ``working_memory``, ``"gap"`` if a call of the oracle is costly (estimated work
-        of at least 20,000 scalar multiply-adds, where those of vector loops count 1/24), and
+        of at least 20,000 scalar multiply-adds, of which those in vector loops count 1/24), and
         ``"permutation"`` otherwise. For sequences, a call never counts as costly with 64 labels or
         more and one table of transitions, because the oracle then skips labels, or with 64 dense
         features or more, unless there are more labels than features.
