@@ -14,7 +14,7 @@ cdef class ChainProblem(BlockProblem):
     # Data, shared by forks.
     cdef dict arguments
     cdef readonly FeatureRows features
-    cdef sstruct_rows rows           # those of `features`, which owns the arrays
+    cdef sstruct_rows rows           # view of `features`, which owns the arrays
     cdef const int64_t[::1] start    # first row of each block
     cdef const int64_t[::1] length
     cdef const int64_t[::1] n_own    # rows of each block; without the last if it is a copy (windows)

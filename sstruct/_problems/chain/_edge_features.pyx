@@ -46,7 +46,7 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
 
     cdef dict own_arguments
     cdef readonly FeatureRows edge_features
-    cdef sstruct_rows edge_rows      # those of `edge_features`, which owns the arrays
+    cdef sstruct_rows edge_rows      # view of `edge_features`, which owns the arrays
     cdef const int64_t[::1] edge_start
     cdef Py_ssize_t TP, feature_at
     # Scratch memory of this object: tables of a block's transitions; pairs of labels.

@@ -114,7 +114,7 @@ cdef class GraphProblem(BlockProblem):
     # Data, shared by forks.
     cdef dict arguments
     cdef FeatureRows features
-    cdef sstruct_rows rows                      # those of `features`, which owns the arrays
+    cdef sstruct_rows rows                      # view of `features`, which owns the arrays
     cdef const int64_t[::1] start, length       # node rows of each block
     cdef const int64_t[::1] n_copies            # number of additional nodes of each block, without rows
     cdef const int64_t[::1] copy_start, copies  # first copy of each block; row of the copied node

@@ -51,7 +51,7 @@ cdef class MulticlassProblem(BlockProblem):
     cdef dict arguments
     # Data, shared by forks.
     cdef readonly FeatureRows features
-    cdef sstruct_rows rows           # those of `features`, which owns the arrays
+    cdef sstruct_rows rows           # view of `features`, which owns the arrays
     cdef const int32_t[::1] labels
     cdef const double[:, ::1] cost   # K x KP
     cdef const double[::1] loss_scale

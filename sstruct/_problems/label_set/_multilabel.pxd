@@ -11,7 +11,7 @@ cdef class MultilabelProblem(BlockProblem):
     # Data, shared by forks.
     cdef dict arguments
     cdef FeatureRows features
-    cdef sstruct_rows rows                      # those of `features`, which owns the arrays
+    cdef sstruct_rows rows                      # view of `features`, which owns the arrays
     cdef const int64_t[::1] first_on            # (n + 1,): position of the first true label of each row
     cdef const int32_t[::1] on                  # true labels of all rows
     cdef const double[:, ::1] cost              # (2, K): cost of an error at a label that is off, or on
@@ -23,7 +23,7 @@ cdef class MultilabelProblem(BlockProblem):
     cdef Py_ssize_t KP, bias_at, edge_at, outcomes
     # Scratch memory of this object.
     cdef LabelDecoder decoder
-    cdef LabelEdges model                       # that of `decoder`, which owns the arrays
+    cdef LabelEdges model                       # view of `decoder`, which owns the arrays
     cdef double[::1] theta, pair                # potentials of the last call of maximize
     cdef double constant
     cdef double[::1] lazy_theta, change

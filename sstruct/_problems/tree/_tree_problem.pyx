@@ -82,7 +82,7 @@ cdef class TreeProblem(BlockProblem):
     # Data, shared by forks.
     cdef dict arguments
     cdef FeatureRows features
-    cdef sstruct_rows rows                  # those of `features`, which owns the arrays
+    cdef sstruct_rows rows                  # view of `features`, which owns the arrays
     cdef readonly object model
     cdef const int32_t[::1] parents, order
     cdef const int64_t[:, ::1] start        # first row of each part of each block, and end of the last
