@@ -71,7 +71,7 @@ def predict_by_decoder(kind, x, penalty):
     """Return the change points of a signal by the decoder of ChangePointSSVM."""
     length = np.array([len(x)])
     x = (x - np.median(x))[:, np.newaxis]
-    sums = SignalSums.of(x, length, np.full((1, 1), MIN_VARIANCE), kind == "trend")
+    sums = SignalSums.from_signals(x, length, np.full((1, 1), MIN_VARIANCE), kind == "trend")
     kinds = np.array([COSTS.index(MODELS[kind][1])], dtype=np.int32)
     problem = ChangePointProblem(sums, ChangePointModel(kinds, MIN_SIZE, 2**40))
     codes = decode(problem, np.array([1.0, penalty]), 1)

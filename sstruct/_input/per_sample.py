@@ -23,8 +23,8 @@ class PerSample(np.ndarray):
     """A 1-D object array with an array for each sample."""
 
     @classmethod
-    def of(cls, items):
-        """Return the items as such an array."""
+    def from_items(cls, items):
+        """Return an array of the items."""
         return object_array(items).view(cls)
 
     def __array_function__(self, function, types, arguments, keywords):

@@ -123,7 +123,7 @@ class Nodes:
             return values
         if self.form == "stacked":
             return values.reshape(len(self), *self.sample_shape, *values.shape[1:])
-        return PerSample.of(values[a:b] for a, b in pairwise(self.offsets.tolist()))
+        return PerSample.from_items(values[a:b] for a, b in pairwise(self.offsets.tolist()))
 
 
 @dataclass(frozen=True)

@@ -268,7 +268,8 @@ class ConformalSSVM(HeldOutPredictor):
                 "no held-out sample of positive weight has a known label; prediction sets require "
                 "at least one"
             )
-        held_out = HeldOutScores.of(np.concatenate(scores), np.concatenate(samples), weights)
+        flat = np.concatenate(scores)
+        held_out = HeldOutScores.from_samples(flat, np.concatenate(samples), weights)
         self._publish(
             {
                 "estimator_": self._final_estimator(parts, X, y, sample_weight),

@@ -24,7 +24,7 @@ def risk(scores, weights, t):
 def held_out(scores, weights):
     samples = np.repeat(np.arange(len(scores)), [len(own) for own in scores])
     flat = np.array([s for own in scores for s in own], dtype=float)
-    return HeldOutScores.of(flat, samples, np.array(weights, dtype=float))
+    return HeldOutScores.from_samples(flat, samples, np.array(weights, dtype=float))
 
 
 @given(samples_with_scores, st.integers(1, 99), st.data())

@@ -106,7 +106,7 @@ def test_searches_work_on_every_cluster_size(data, size):
         distributed.Client(cluster) as client,
     ):  # fmt: skip
         given = partitions(X), partitions(y)
-        held = Partitions.of(*given, rows=False)
+        held = Partitions.from_arguments(*given, rows=False)
         for search in (path, grid):
             with joblib.parallel_config(backend="dask"):
                 on_dask = clone(search).fit(*given)

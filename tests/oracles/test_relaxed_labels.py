@@ -69,9 +69,7 @@ def test_codes_are_canonical(n_labels, density, integer, tables, seed, new_rng):
 
 
 @given(**PROBLEMS)
-def test_integral_labels_occur_in_some_maximum(
-    n_labels, density, integer, tables, seed, new_rng
-):
+def test_integral_labels_occur_in_some_maximum(n_labels, density, integer, tables, seed, new_rng):
     node, edges, edge_scores = random_scores(new_rng(seed), n_labels, density, integer, tables)
     code, value, _ = relaxed_maximum(RelaxedLabels(), node, edges, edge_scores)
     every, scores = set_scores(node, edges, edge_scores)

@@ -31,7 +31,7 @@ def make_signals(
     )
     lengths = np.array(lengths, dtype=np.int64)
     floor = rng.choice([1e-4, 0.5], (len(X), F))
-    sums = SignalSums.of(np.concatenate(X), lengths, floor, model.with_positions)
+    sums = SignalSums.from_signals(np.concatenate(X), lengths, floor, model.with_positions)
     allowed = [changes.labelings(L, least, most) for L in lengths.tolist()]
     truths = [own[rng.integers(len(own))] for own in allowed]
     truth = np.concatenate(truths).astype(np.int32)
@@ -129,7 +129,7 @@ def test_pruning_does_not_change_results_of_long_signals(rng, cost, bins, least)
         lengths = np.array([L], dtype=np.int64)
         kinds = np.array([COSTS.index("mean"), COSTS.index(cost)], dtype=np.int32)
         model = ChangePointModel(kinds, least, 10**6, np.array(bins) if bins else None)
-        sums = SignalSums.of(x, lengths, np.ones((1, 2)), True)
+        sums = SignalSums.from_signals(x, lengths, np.ones((1, 2)), True)
         problem = ChangePointProblem(sums, model, truth, all_windows(truth, lengths, 3))
         w = np.r_[0.0, 0, 0.3, 0, rng.normal(0, 2, len(bins)), 2]
         whole = w.copy()
@@ -211,7 +211,7 @@ def test_rounding_of_long_signals():
     code[[L - 60, L - 40]] = 1
     for cost in COSTS:
         kinds = np.array([COSTS.index(cost)], dtype=np.int32)
-        sums = SignalSums.of(x, np.array([L]), np.full((1, 1), 1e-4), True)
+        sums = SignalSums.from_signals(x, np.array([L]), np.full((1, 1), 1e-4), True)
         problem = ChangePointProblem(sums, ChangePointModel(kinds, 1, L))
         # The difference of two codes has only the segments at the end.
         other = code.copy()

@@ -81,7 +81,7 @@ def make_segments(rng, K, lengths, bins=(1, 2, 4), kinds=(), n_given=0, loss=Non
 
     if loss is not None:
         first, length = np.asarray(arguments["start"]), np.asarray(lengths)
-        own["segment_loss"] = SegmentLoss.of(loss, codes, first, length, 1, K)
+        own["segment_loss"] = SegmentLoss.from_labels(loss, codes, first, length, 1, K)
         arguments["cost"] = np.zeros((K, K))
 
         def block_loss(i, y):

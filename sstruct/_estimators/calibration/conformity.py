@@ -87,7 +87,7 @@ def labels_within(scores, threshold):
             second = np.partition(scores, -2, axis=-1)[..., -2:-1] if several else -np.inf
             return (scores == best) & (second - best <= threshold)
     masks = [labels_within(each, threshold) for each in scores]
-    return masks if isinstance(scores, list) else PerSample.of(masks)
+    return masks if isinstance(scores, list) else PerSample.from_items(masks)
 
 
 class SpanGaps:

@@ -28,7 +28,7 @@ class HeldOutScores:
         self.scores, self.shares, self.n_samples = scores, shares, n_samples
 
     @classmethod
-    def of(cls, scores, samples, weights):
+    def from_samples(cls, scores, samples, weights):
         """Return the scores of samples.
 
         Parameters

@@ -268,9 +268,11 @@ class LabeledChains:
         common = [self.classes.astype(object), *self.masks, edges, self.class_scores]
         terms = [] if self.groups is None else [self.groups]
         costs = [self._cost] if self._node_weight is None else [self._cost, self._node_weight]
-        return SampleData(len(self.nodes), common, self._of_first, self._n_blocks, costs + terms)
+        return SampleData(
+            len(self.nodes), common, self._arrays_of_first, self._n_blocks, costs + terms
+        )
 
-    def _of_first(self, n):
+    def _arrays_of_first(self, n):
         offsets, n_blocks = self.nodes.offsets[: n + 1], self._n_blocks(n)
         features = first_rows(self.nodes.flat, offsets[-1])
         blocks = [self.start[:n_blocks], self.length[:n_blocks]]

@@ -127,7 +127,7 @@ def scale_warning(structure, training, limited):
     rows = training.features
     if not rows or (not limited and any(map(on_disk, rows))):
         return None
-    scales = Scales.of(*rows)
+    scales = Scales.from_arrays(*rows)
     if scales is None:
         return None
     far = scales.ratio >= (FAR_APART_UNCONVERGED if limited else FAR_APART)

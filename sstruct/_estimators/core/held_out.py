@@ -99,7 +99,7 @@ def _at_random(structure, samples):
         ) from error
     if "classes" in structure.parameters and known.get("classes_") is not None:
         structure = structure.with_parameters(classes=known["classes_"])
-    trained, held_out = (samples.of(kept[np.sort(part)]) for part in parts)
+    trained, held_out = (samples.subset(kept[np.sort(part)]) for part in parts)
     return structure, trained, held_out, empty
 
 

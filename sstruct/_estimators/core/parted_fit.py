@@ -163,7 +163,7 @@ def parted_training(structure, samples, validation):
     _check_supports_partitions(structure)
     if validation.given:
         raise ValueError("X_val and y_val are not supported for partitions on a cluster; use None")
-    partitions = Partitions.of(samples.X, samples.y, structure.samples_are_rows)
+    partitions = Partitions.from_arguments(samples.X, samples.y, structure.samples_are_rows)
     sources, weights = partitions.of_weight(samples.sample_weight, structure.rejects_lengths)
     structure = with_prior(structure)
     parts, facts, ends, empty = _packed_parts(structure, current_client(), sources, weights)
@@ -269,7 +269,7 @@ def _data_of(facts, sample_ends, block_ends):
     return SampleData(
         n_samples=int(sample_ends[-1]),
         common=[],
-        of_first=lambda n: [digests[: n_parts(n)], sample_ends[: n_parts(n)]],
+        arrays_of_first=lambda n: [digests[: n_parts(n)], sample_ends[: n_parts(n)]],
         n_blocks=lambda n: np.append(0, block_ends)[n_parts(n)],
         costs=[np.array([fact["fit_digest"] for fact in facts])],
         hint=" On a cluster, put new samples into new partitions after the existing ones.",
@@ -286,7 +286,7 @@ def as_partitions(structure, samples, validation):
     if is_partitioned(samples.X):
         if not in_task():
             return samples, True
-        X, y = Partitions.of(samples.X, samples.y, structure.samples_are_rows).here()
+        X, y = Partitions.from_arguments(samples.X, samples.y, structure.samples_are_rows).here()
         return samples._replace(X=X, y=y), False
     n_parts = get_active_backend()[1]
     if active_client() is None or in_task() or n_parts is None or n_parts < 2:
@@ -296,7 +296,7 @@ def as_partitions(structure, samples, validation):
     from dask import delayed
 
     plain = samples._replace(sample_weight=None)
-    parts = [plain.of(np.arange(a, b)) for a, b in cuts(num_samples(samples.X), n_parts)]
+    parts = [plain.subset(np.arange(a, b)) for a, b in cuts(num_samples(samples.X), n_parts)]
     X, y = ([delayed(getattr(p, name), traverse=False) for p in parts] for name in ("X", "y"))
     return samples._replace(X=X, y=y), True
 

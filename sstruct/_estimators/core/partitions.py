@@ -48,8 +48,8 @@ class Partitions:
         self.X, self.y, self.rows = X, y, rows
 
     @classmethod
-    def of(cls, X, y, rows):
-        """Return the Partitions of arguments of ``fit``."""
+    def from_arguments(cls, X, y, rows):
+        """Return the Partitions of the arguments of ``fit``."""
         client = current_client()
         y = None if y is None else futures(client, y, "y", rows)
         return cls(futures(client, X, "X", rows), y, rows)
@@ -197,13 +197,13 @@ def chosen_samples(X, y, places, n_samples, number):
     check_length(X, n_samples, number)
     if len(places) == num_samples(X):
         return X, y
-    samples = Samples(X, y).of(places)
+    samples = Samples(X, y).subset(places)
     return samples.X, samples.y
 
 
 def parted_score(structure, model, X, y, sample_weight):
     """Return the score of a FittedModel on partitions."""
-    partitions = Partitions.of(X, y, structure.samples_are_rows)
+    partitions = Partitions.from_arguments(X, y, structure.samples_are_rows)
     if in_task():
         X, y = partitions.here()
         samples = structure.pack(X, model)

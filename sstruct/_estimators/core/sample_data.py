@@ -22,9 +22,9 @@ class SampleData:
     common : list of arrays
         Data shared by all samples, with None for missing arrays. Classes are an object array, whose
         fingerprint does not depend on the longest string.
-    of_first : callable
-        ``of_first(n)`` returns arrays that identify the first n samples. They do not depend on
-        later samples.
+    arrays_of_first : callable
+        ``arrays_of_first(n)`` returns arrays that identify the first n samples. They do not depend
+        on later samples.
     n_blocks : callable or None
         ``n_blocks(n)`` returns the number of blocks of the problem that belong to the first n
         samples. None if there is one block per sample.
@@ -37,7 +37,7 @@ class SampleData:
 
     n_samples: int
     common: list
-    of_first: Callable[[int], Iterable[np.ndarray]]
+    arrays_of_first: Callable[[int], Iterable[np.ndarray]]
     n_blocks: Callable[[int], int] | None = None
     costs: list = field(default_factory=list)
     hint: str = ""
@@ -45,7 +45,7 @@ class SampleData:
 
     def arrays(self, n=None):
         """Return the arrays that identify the first n samples, or all if n is None."""
-        return [*self.of_first(self.n_samples if n is None else n), *self.common]
+        return [*self.arrays_of_first(self.n_samples if n is None else n), *self.common]
 
     def fingerprint(self, n=None):
         """Return a digest of the shared data and the first n samples, or all if n is None."""

@@ -30,9 +30,9 @@ class Scales:
     largest: int
 
     @classmethod
-    def of(cls, *rows):
+    def from_arrays(cls, *arrays):
         """Return the Scales of the columns of one or more arrays, or None if all are 0."""
-        scale = np.concatenate([_column_scales(X) for X in rows])
+        scale = np.concatenate([_column_scales(X) for X in arrays])
         known = np.sort(scale[scale > 0])
         if len(known) == 0:
             return None

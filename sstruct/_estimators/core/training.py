@@ -23,7 +23,7 @@ class Samples(NamedTuple):
     y: Any
     sample_weight: Any = None
 
-    def of(self, chosen):
+    def subset(self, chosen):
         """Return the subset of samples with some indices."""
         weights = self.sample_weight
         one_for_all = isinstance(weights, numbers.Number) or getattr(weights, "ndim", 1) == 0

@@ -192,14 +192,14 @@ class CompiledOracleAdapter(OracleAdapter):
         digests = np.array([digest((x, labeling)) for x, labeling in zip(X, y)])
         answers = {problem.n_blocks: self._answers(problem, problem.n_blocks)}
 
-        def of_first(n):
+        def arrays_of_first(n):
             if n not in answers:
                 answers[n] = self._answers(problem, n)
             return [digests[:n], answers[n]]
 
         if options.batch_size is not None:
             problem.batch_size = options.batch_size
-        return problem, SampleData(problem.n_blocks, [self._names()], of_first)
+        return problem, SampleData(problem.n_blocks, [self._names()], arrays_of_first)
 
     def _answers(self, problem, n):
         """Return results of an oracle for two weight vectors, which identify its functions.

@@ -181,7 +181,7 @@ class DependencyStructure(Structure):
     def _data(self, packed, known, used, attributes):
         arc_ends, offsets = np.append(0, np.cumsum(packed.n_arcs)), packed.offsets
 
-        def of_first(n):
+        def arrays_of_first(n):
             a, t = arc_ends[n], offsets[n]
             others = packed.label_features
             return [
@@ -194,7 +194,7 @@ class DependencyStructure(Structure):
         classes = attributes["classes_"]
         common = [np.array([attributes["_projective"], attributes["_single_root"]])]
         common += [] if classes is None else [classes.astype(object)]
-        return SampleData(len(packed), common, of_first, lambda n: used[:n].sum())
+        return SampleData(len(packed), common, arrays_of_first, lambda n: used[:n].sum())
 
     def decode(self, model, samples, known=None):
         used = samples.n_tokens > 0
@@ -216,10 +216,10 @@ class DependencyStructure(Structure):
         """Return the heads of each sample, or pairs of heads and labels."""
         classes = model.get("classes_")
         if classes is None:
-            return PerSample.of(own.astype(np.intp) for own in samples.split(codes))
+            return PerSample.from_items(own.astype(np.intp) for own in samples.split(codes))
         heads, labels = np.divmod(codes, len(classes))
         parts = zip(samples.split(heads), samples.split(classes[labels]), strict=True)
-        return PerSample.of((own.astype(np.intp), names) for own, names in parts)
+        return PerSample.from_items((own.astype(np.intp), names) for own, names in parts)
 
     def decision_function(self, model, X):
         """Return a table (tokens, tokens + 1) of the scores of the arcs of each sample."""
@@ -229,7 +229,8 @@ class DependencyStructure(Structure):
             problem = self._problem(vars(model), samples.of_samples(used))
             out = arc_scores(problem, model._w)
         tables = iter(out)
-        return PerSample.of(next(tables) if n else np.empty((0, 1)) for n in samples.n_tokens)
+        items = (next(tables) if n else np.empty((0, 1)) for n in samples.n_tokens)
+        return PerSample.from_items(items)
 
     def truth(self, model, samples, y, sample_weight):
         trees = pack_trees(y, samples, model._labeled, self.ignore_label)

@@ -88,7 +88,7 @@ def pack_graphs(expected_input, X, pairwise, n_edge_features=None, edge_names=No
     names = None
     if pairwise in WITH_FEATURES:
         names = _edge_names(items, edge_names)
-    return Graphs.of(nodes, *edges, edge_features=features, sizes=sizes, edge_names=names)
+    return Graphs.from_nodes(nodes, *edges, edge_features=features, sizes=sizes, edge_names=names)
 
 
 def _graph_items(X):
@@ -190,7 +190,7 @@ def _edgeless(nodes, pairwise, n_edge_features):
     if pairwise in WITH_FEATURES and n_edge_features is not None:
         features = np.zeros((0, n_edge_features))
     edges = np.zeros((0, 2), dtype=np.int32)
-    return Graphs.of(nodes, edges, nothing, nothing, nothing, edge_features=features)
+    return Graphs.from_nodes(nodes, edges, nothing, nothing, nothing, edge_features=features)
 
 
 def _edges_of(edges, n_nodes, i):
@@ -401,7 +401,7 @@ def pack_grids(expected_input, X, pairwise, connectivity):
         feature_start = np.cumsum(n_edges) - n_edges
     grids = np.column_stack([nodes.shapes, np.full(len(nodes), connectivity)])
     edges = edges, edge_start, n_edges, feature_start
-    return Graphs.of(nodes, *edges, edge_features=features, grids=grids)
+    return Graphs.from_nodes(nodes, *edges, edge_features=features, grids=grids)
 
 
 def n_grid_features(pairwise, connectivity):

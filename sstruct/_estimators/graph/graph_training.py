@@ -43,7 +43,7 @@ class Graphs(GraphRanges):
     label_counts: np.ndarray | None = None
 
     @classmethod
-    def of(cls, nodes, *edges, **more):
+    def from_nodes(cls, nodes, *edges, **more):
         """Return graphs with all rows of `nodes`; `edges` are pairs, starts and numbers."""
         return cls(nodes.offsets[:-1], nodes.lengths, *edges, nodes=nodes, **more)
 
@@ -319,12 +319,12 @@ class LabeledGraphs:
         return SampleData(
             n_samples,
             common,
-            lambda n: self._of_first(n if n_blocks is None else n_blocks(n), explicit),
+            lambda n: self._arrays_of_first(n if n_blocks is None else n_blocks(n), explicit),
             n_blocks,
             costs=[self._cost, self.rows.node_weight],
         )
 
-    def _of_first(self, n, explicit):
+    def _arrays_of_first(self, n, explicit):
         """Return the arrays that identify the first n blocks."""
         graphs = self.graphs
         rows = rows_of(graphs.start[:n], graphs.length[:n])

@@ -119,7 +119,7 @@ def pack_typed(X, n_features=None, pairs=None):
     start = np.cumsum(n_edges) - n_edges
     flat = _in_order([flat for _, flat in tables], counts)
     offsets = np.r_[0, np.cumsum(counts.sum(axis=1))]
-    graphs = Graphs.of(
+    graphs = Graphs.from_nodes(
         Nodes(flat, offsets, "ragged", flat.shape[1]),
         np.concatenate([np.zeros((0, 2)), *rows]).astype(np.int32),
         start,

@@ -182,7 +182,7 @@ class TypedGraphStructure(Structure):
         }
 
     def output(self, model, samples, codes):
-        return PerSample.of(
+        return PerSample.from_items(
             [own[k] for own, k in zip(model.classes_, parts)] for parts in samples.by_type(codes)
         )
 
@@ -212,7 +212,7 @@ class TypedGraphStructure(Structure):
 
     def like_input(self, model, samples, values):
         sizes = [len(own) for own in model.classes_]
-        return PerSample.of(
+        return PerSample.from_items(
             [part[:, :size] for size, part in zip(sizes, parts)]
             for parts in samples.by_type(values.reshape(-1, max(sizes)))
         )
@@ -236,7 +236,7 @@ class TypedGraphStructure(Structure):
         method = typed_method(settings, graphs, sizes.K, hard, samples)
         options = "prediction", self.max_oracle_time, hard
         decoder = decoder_of(method, settings["seed"], *options)
-        return graphs, TypedGraphProblem.of(graphs, sizes, decoder)
+        return graphs, TypedGraphProblem.from_graphs(graphs, sizes, decoder)
 
 
 def typed_method(settings, graphs, K, hard, samples=None):

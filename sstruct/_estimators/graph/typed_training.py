@@ -121,11 +121,11 @@ class LabeledTypedGraphs(LabeledGraphs):
 
     def problem(self, decoder):
         training = {"labels": self.rows.codes, "node_weight": self.rows.node_weight}
-        return TypedGraphProblem.of(self.graphs, self.model, decoder, **training)
+        return TypedGraphProblem.from_graphs(self.graphs, self.model, decoder, **training)
 
-    def _of_first(self, n, explicit):
+    def _arrays_of_first(self, n, explicit):
         rows = rows_of(self.graphs.start[:n], self.graphs.length[:n])
-        return [*super()._of_first(n, explicit), self._types[rows]]
+        return [*super()._arrays_of_first(n, explicit), self._types[rows]]
 
 
 def no_label_of(t):
@@ -154,7 +154,7 @@ class TypedGraphProblem(GraphProblem):
     """A GraphProblem with the weights of a TypedModel."""
 
     @classmethod
-    def of(cls, graphs, model, decoder, **training):
+    def from_graphs(cls, graphs, model, decoder, **training):
         """Return the problem of Graphs from `typed_graphs`."""
         name = "directed" if model.pairs else "fixed"
         pairwise = PairwiseModel(name, model.K, graphs.edge_features)

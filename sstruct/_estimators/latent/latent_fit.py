@@ -126,7 +126,7 @@ class LatentFit:
         known = structure.hidden(*given)
         if len(known.empty):  # warn once instead of in all fits
             warn_of_empty(known.empty)
-            samples = samples.of(np.delete(np.arange(num_samples(samples.X)), known.empty))
+            samples = samples.subset(np.delete(np.arange(num_samples(samples.X)), known.empty))
             known = structure.hidden(*samples)
         if n_states > 1 and known.features is None:
             raise ValueError(

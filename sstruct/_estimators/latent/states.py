@@ -45,7 +45,7 @@ def best_of_states(scores, n_states):
     def best(scores):
         return scores.reshape(*scores.shape[:-1], -1, n_states).max(axis=-1)
 
-    return PerSample.of(map(best, scores)) if scores.dtype == object else best(scores)
+    return PerSample.from_items(map(best, scores)) if scores.dtype == object else best(scores)
 
 
 @dataclass

@@ -189,10 +189,10 @@ class MatchingStructure(Structure):
         for i, x in enumerate(samples.samples):
             with named_sample(i):
                 out.append(oracle.gains(x, model._w))
-        return PerSample.of(out)
+        return PerSample.from_items(out)
 
     def output(self, model, samples, codes):
-        return PerSample.of(own.astype(np.intp) - 1 for own in samples.split(codes))
+        return PerSample.from_items(own.astype(np.intp) - 1 for own in samples.split(codes))
 
     def truth(self, model, samples, y, sample_weight):
         codes = pack_matches(y, samples, self.ignore_label)

@@ -95,7 +95,7 @@ class PathSearch:
                     "sample_weight is not supported for partitions by PathCV; use None"
                 )
             are_rows = known and self.estimator._structure().samples_are_rows
-            partitions = Partitions.of(X, y, are_rows)
+            partitions = Partitions.from_arguments(X, y, are_rows)
             X, y = partitions.X, partitions.y
         X, y = as_rows(X, "X"), as_rows(y, "y")
         n_samples = n_samples_of(X)

@@ -53,7 +53,7 @@ class Signals(Nodes):
             _check_magnitudes(x, i, scale)
             rows.append(x)
             floors.append(np.maximum(level, 1 / MAX_DISTANCE) ** 2)
-        return SignalSums.of(
+        return SignalSums.from_signals(
             np.concatenate(rows),
             self.lengths[used],
             VARIANCE_FLOOR * np.array(floors),

@@ -141,7 +141,7 @@ class ChangePointStructure(Structure):
         common = [kinds, limits, np.array([attributes["_scaled"], self.tolerance])]
         common += [] if bins is None else [bins]
 
-        def of_first(n):
+        def arrays_of_first(n):
             end = signals.offsets[n]
             return [signals.flat[:end], signals.offsets[: n + 1], used[:n], *intervals[:n]]
 
@@ -153,7 +153,7 @@ class ChangePointStructure(Structure):
             SampleData(
                 len(signals),
                 common,
-                of_first,
+                arrays_of_first,
                 lambda n: used[:n].sum(),
             ),
             Inference("pruned optimal partitioning"),
@@ -170,7 +170,7 @@ class ChangePointStructure(Structure):
         return self.narrowed_bounds(problem, bounds)
 
     def output(self, model, samples, codes):
-        return PerSample.of(codes)
+        return PerSample.from_items(codes)
 
     def decode(self, model, samples, known=None):
         """Return an array of the change points of each signal.

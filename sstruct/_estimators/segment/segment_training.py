@@ -70,7 +70,9 @@ class LabeledSegments(LabeledChains):
                     "'hamming-count'"
                 )
         blocks = self.start, self.length
-        self.segment_loss = SegmentLoss.of(name, self.codes, *blocks, tolerance, len(self.classes))
+        self.segment_loss = SegmentLoss.from_labels(
+            name, self.codes, *blocks, tolerance, len(self.classes)
+        )
         self._loss_terms = [np.array([OF_SEGMENTS.index(name), tolerance])]
         weight = self.sample_weight
         cost = COST * (weight @ self.segment_loss.n_true) / (weight @ self.length)
@@ -127,9 +129,9 @@ class LabeledSegments(LabeledChains):
         common = [*data.common, bins, self.limits, *([kinds] if self.kinds else [])]
         common += [np.array([True])] if self.self_transitions else []
         data = replace(data, common=common, costs=[*data.costs, *self._loss_terms])
-        return data if self.given is None else replace(data, of_first=self._with_given)
+        return data if self.given is None else replace(data, arrays_of_first=self._with_given)
 
     def _with_given(self, n):
         end = self.nodes.offsets[n]
         at = self.given.at[end] if end < len(self.given.at) else len(self.given.values)
-        return [*self._of_first(n), self.given.values[:at]]
+        return [*self._arrays_of_first(n), self.given.values[:at]]

@@ -108,7 +108,7 @@ class Trees:
         used : which samples are used in training; states : states of all samples, (n, P)
         """
 
-        def of_first(n):
+        def arrays_of_first(n):
             n_rows, listed = self.start[n - 1, -1], self.positions is not None
             parts = [self.rows[:n_rows], self.start[:n], self.scale[:n]]
             parts += [] if self.shape is None else [self.shape[:n]]
@@ -118,7 +118,7 @@ class Trees:
                 parts.append(self.pair_scores[:end])
             return [*parts, states[:n][used[:n]], used[:n]]
 
-        return SampleData(len(self), [parents], of_first, lambda n: used[:n].sum())
+        return SampleData(len(self), [parents], arrays_of_first, lambda n: used[:n].sum())
 
 
 def pack_trees(X, parents, *, n_features=None, n_types=None, pairs=None):

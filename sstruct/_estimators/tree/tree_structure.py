@@ -123,11 +123,11 @@ class TreeStructure(Structure):
 
     def predict(self, model, X, y_partial=None):
         if _has_no_samples(X) and (y_partial is None or _has_no_samples(y_partial)):
-            return PerSample.of([])
+            return PerSample.from_items([])
         return super().predict(model, X, y_partial)
 
     def output(self, model, samples, codes):
-        return PerSample.of(codes.astype(np.intp))
+        return PerSample.from_items(codes.astype(np.intp))
 
     def decision_function(self, model, X):
         return object_array([]) if _has_no_samples(X) else super().decision_function(model, X)

@@ -20,7 +20,7 @@ cdef class NodeLabels(Storage):
     cdef int32_t* label
     cdef const int32_t** rows
 
-    cdef const int32_t** of(
+    cdef const int32_t** convert(
         self, const int32_t** codes, Py_ssize_t count, Py_ssize_t length,
         Py_ssize_t n_labels) except NULL nogil
 

@@ -58,7 +58,7 @@ class NoSegmentationError(NoLabelingError):
 cdef class NodeLabels(Storage):
     """Scratch memory for the labels of the nodes of several segmentations."""
 
-    cdef const int32_t** of(
+    cdef const int32_t** convert(
             self, const int32_t** codes, Py_ssize_t count, Py_ssize_t length,
             Py_ssize_t n_labels) except NULL nogil:
         """Return the labels of the nodes, `length` for each of the codes."""
@@ -367,7 +367,7 @@ cdef class SegmentProblem(ChainProblem):
         cdef const double* duration = self.duration if w == NULL else w + self.duration_at
         if self.splits:
             ChainProblem.scores(
-                self, i, w, loss_weight, self.plain.of(codes, count, self.length[i], self.n_labels),
+                self, i, w, loss_weight, self.plain.convert(codes, count, self.length[i], self.n_labels),
                 count, out, work)
             self.correct_scores(i, w, codes, count, out)
         else:
@@ -475,7 +475,7 @@ cdef class SegmentProblem(ChainProblem):
         cdef const int32_t** codes = &code
         if not self.has_segment_loss:
             if self.splits:
-                codes = self.plain.of(codes, 1, self.length[i], self.n_labels)
+                codes = self.plain.convert(codes, 1, self.length[i], self.n_labels)
             return ChainProblem.loss(self, i, codes[0], out)
         self.need_labels()
         out[0] = self.loss_scale[i] * self.loss_of(i, code)
@@ -493,7 +493,7 @@ cdef class SegmentProblem(ChainProblem):
             return self.scattered_distance(i, a, b, out)
         both[0], both[1] = a, b
         if self.splits:
-            labels = self.plain.of(both, 2, self.length[i], self.n_labels)
+            labels = self.plain.convert(both, 2, self.length[i], self.n_labels)
         for l in range(self.length[i]):
             n_nodes += labels[0][l] != labels[1][l]
         if self.splits and n_nodes > MAX_PAIRS:
@@ -578,7 +578,7 @@ cdef class SegmentProblem(ChainProblem):
         cdef int64_t e
         if self.splits:
             ChainProblem.scatter(
-                self, i, self.plain.of(codes, count, self.length[i], self.n_labels), coefficient,
+                self, i, self.plain.convert(codes, count, self.length[i], self.n_labels), coefficient,
                 count, out)
             self.correct_scatter(i, codes, coefficient, count, out)
         else:

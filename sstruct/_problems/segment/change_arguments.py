@@ -34,7 +34,7 @@ class SignalSums:
     length: np.ndarray
 
     @classmethod
-    def of(cls, flat, length, floor, with_positions):
+    def from_signals(cls, flat, length, floor, with_positions):
         """Compute the sums of signals.
 
         Parameters

@@ -123,7 +123,7 @@ class SegmentLoss:
     stop: np.ndarray | None = None
 
     @classmethod
-    def of(cls, name, labels, start, length, tolerance, n_labels=None):
+    def from_labels(cls, name, labels, start, length, tolerance, n_labels=None):
         """Compute the loss "segments" or "boundaries" of blocks of rows with labels.
 
         labels, n_labels : as for `runs_of`

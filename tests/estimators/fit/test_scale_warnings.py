@@ -177,17 +177,17 @@ def test_scales_are_root_mean_squares_of_nonzero_entries(rng, monkeypatch, stora
     X = rng.standard_normal((50, 5)) * rng.integers(0, 2, (50, 5)) * [1, 2, 5, 0, 300]
     X = X.astype(dtype)
     expected = [np.sqrt(np.mean(x[x != 0] ** 2)) if x.any() else 0 for x in X.T.astype(float)]
-    scales = Scales.of(storage(X))
+    scales = Scales.from_arrays(storage(X))
     np.testing.assert_allclose(scales.scale, expected, rtol=1e-12)
     assert scales.median == sorted(scales.scale)[2]  # the lower one of four
     assert scales.largest == 4
-    assert Scales.of(storage(np.zeros((3, 2)))) is None
+    assert Scales.from_arrays(storage(np.zeros((3, 2)))) is None
     ones = storage((X != 0).astype(dtype))
-    assert Scales.of(ones).scale.tolist() == [1, 1, 1, 0, 1]
-    both = Scales.of(ones, storage(X))
+    assert Scales.from_arrays(ones).scale.tolist() == [1, 1, 1, 0, 1]
+    both = Scales.from_arrays(ones, storage(X))
     np.testing.assert_allclose(both.scale[5:], expected, rtol=1e-12)
 
 
 def test_features_whose_squares_overflow():
     X = np.array([[1e200, 1.0], [1e-200, 1.0]])
-    assert Scales.of(X).ratio == np.inf
+    assert Scales.from_arrays(X).ratio == np.inf

@@ -228,13 +228,13 @@ def test_cross_val_predict_concatenates_predictions(chains, model):
 
 
 def test_arrays_computed_from_predictions_are_accepted():
-    found = PerSample.of([np.array([1, 2]), np.array([3])])
+    found = PerSample.from_items([np.array([1, 2]), np.array([3])])
     lengths = np.frompyfunc(len, 1, 1)(found).astype(int)
     assert np.unique(lengths).tolist() == [1, 2]
 
 
 def test_arithmetic_with_predictions():
-    found = PerSample.of([np.array([1, 2]), np.array([3, 4])])
+    found = PerSample.from_items([np.array([1, 2]), np.array([3, 4])])
     assert found.sum().tolist() == [4, 6]
     assert [labels.tolist() for labels in found + 1] == [[2, 3], [4, 5]]
 

@@ -97,7 +97,7 @@ def test_scales_of_mapped_features_are_not_checked(rng, tmp_path, monkeypatch):
     X, y, offsets = make_chains(rng, n=20)
     np.save(tmp_path / "X.npy", X)
     checked = []
-    monkeypatch.setattr(fit_warnings.Scales, "of", lambda *rows: checked.append(rows))
+    monkeypatch.setattr(fit_warnings.Scales, "from_arrays", lambda *rows: checked.append(rows))
     for rows in (X, open_mapped(tmp_path / "X.npy")):
         ChainSSVM(tol=0.5, random_state=0).fit(Sequences(rows, offsets), Sequences(y, offsets))
         assert len(checked) == 1  # those in memory

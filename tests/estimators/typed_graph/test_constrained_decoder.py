@@ -40,7 +40,7 @@ class Model:
         graphs = typed_graphs(typed, sizes)
         self.terms = hard_terms(self.rows, graphs, typed.types, [17])
         self.decoder = ConstrainedDecoder(self.terms, 0, **limits)
-        self.problem = TypedGraphProblem.of(graphs, sizes, self.decoder)
+        self.problem = TypedGraphProblem.from_graphs(graphs, sizes, self.decoder)
         self.problem.begin_fit()  # later calls start from earlier ones
         self.every = reference.labelings([len(own) for own in self.truth], SIZES)
         self.phi = (
@@ -158,7 +158,7 @@ def test_counters_of_many_nodes(rng):
         rows = typed_constraint_rows(constraints, [np.arange(2)], typed.pairs)
         graphs = typed_graphs(typed, sizes)
         decoder = ConstrainedDecoder(hard_terms(rows, graphs, typed.types, [0]), 0)
-        problem = TypedGraphProblem.of(graphs, sizes, decoder)
+        problem = TypedGraphProblem.from_graphs(graphs, sizes, decoder)
         w = rng.standard_normal(4)
         code, value, _, is_exact = problem.best_code(0, problem.layout.padded(w), 0.0)
         scores = graph[0][0] @ w[:2][np.newaxis] + w[2:]
@@ -185,7 +185,7 @@ class Grid:
         rows = typed_constraint_rows(constraints, [np.arange(3)], typed.pairs)
         graphs = typed_graphs(typed, sizes)
         decoder = ConstrainedDecoder(hard_terms(rows, graphs, typed.types, [0]), 0, **limits)
-        self.problem = TypedGraphProblem.of(graphs, sizes, decoder)
+        self.problem = TypedGraphProblem.from_graphs(graphs, sizes, decoder)
         self.problem.begin_fit()
 
     def decode(self):
@@ -249,7 +249,7 @@ def test_work_of_large_graphs_is_limited(rng):
     rows = typed_constraint_rows([at_most(2, [1], nodes=0)], [np.arange(2)], typed.pairs)
     graphs = typed_graphs(typed, sizes)
     decoder = ConstrainedDecoder(hard_terms(rows, graphs, typed.types, [0]), 0, max_time=0)
-    problem = TypedGraphProblem.of(graphs, sizes, decoder)
+    problem = TypedGraphProblem.from_graphs(graphs, sizes, decoder)
     w = np.concatenate([np.eye(2).ravel(), 0.1 * rng.standard_normal(4)])
     code, _, work, is_exact = problem.best_code(0, problem.layout.padded(w), 0.0)
     assert code.sum() <= 2
