@@ -152,7 +152,7 @@ def test_errors_name_the_partition_despite_empty_ones(client):
 
 
 @pytest.mark.filterwarnings("ignore:X has .* without nodes")
-def test_a_warm_start_continues_beside_an_empty_partition(client):
+def test_warm_start_with_an_empty_partition(client):
     X, y = without(CHAINS, range(6, 12), []), without(TAGS, range(6, 12), [])
     model = clone(KINDS["chain"][0]).set_params(warm_start=True)
     model.fit(partitions(X), partitions(y))

@@ -203,7 +203,7 @@ def test_malformed_files(tmp_path, old, new, message):
         read_cfn(path, max_entries=1000)
 
 
-def test_minima_equal_those_of_toulbar2(tmp_path, new_rng):
+def test_minima_match_toulbar2(tmp_path, new_rng):
     pytoulbar2 = pytest.importorskip("pytoulbar2")
     for seed in range(20):
         rng = new_rng(seed)

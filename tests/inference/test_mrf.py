@@ -37,7 +37,7 @@ def test_energies_equal_the_definition(n_nodes, density, kind, n_factors, seed, 
 
 
 @pytest.mark.parametrize("form", ["potts", "linear", "quadratic"])
-def test_ways_to_give_one_table_are_the_same_model(form, rng):
+def test_equivalent_tables_give_the_same_model(form, rng):
     node, table, steepness = None, np.zeros((5, 5)), ["potts", "linear", "quadratic"].index(form)
     while table[0, 2] <= steepness * table[0, 1]:  # truncated to another form
         plain = reference.random_model(rng, 7, 0.6, max_labels=5, form=form)
@@ -229,7 +229,7 @@ def test_arrays_of_files_are_validated(name, change, message):
         MRF.__new__(MRF).__setstate__(state | {name: change(state[name])})
 
 
-def test_files_of_no_model():
+def test_invalid_model_states():
     state = _stored().__getstate__()
     for wrong, message in (
         (3, "state is a int"),

@@ -105,7 +105,7 @@ def test_a_vocabulary_needs_distinct_names(model):
         again.__setstate__(state)
 
 
-def test_a_pipeline_keeps_its_names_once(model):
+def test_pipeline_stores_its_names_once(model):
     loaded = pickle.loads(pickle.dumps(model))
     assert loaded[0]._column_names is loaded[1].feature_names_in_
     assert loaded[0].get_feature_names_out().tolist() == ["w:He", "w:runs", "w:She"]

@@ -37,7 +37,7 @@ def drawn(seed, n_labels=3):
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("weighted", [False, True])
-def test_losses_equal_those_of_scikit_learn(seed, weighted):
+def test_losses_match_sklearn(seed, weighted):
     y, codes, p, weights = drawn(seed)
     flat, rows = np.concatenate(codes), np.concatenate(p)
     of_nodes = np.repeat(weights, [len(own) for own in codes]) if weighted else None

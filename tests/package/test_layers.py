@@ -139,7 +139,7 @@ def test_the_top_is_public():
     assert [p.name for p in ROOT.glob("_*.py*") if p.name != "__init__.py"] == []
 
 
-def test_no_folder_is_crowded():
+def test_folders_have_few_files():
     headers = list(ROOT.rglob("*.h"))
     private = (path for path in SOURCES if path.parent != ROOT)  # a public module per estimator
     counts = Counter(path.parent for path in [*private, *headers])
@@ -167,7 +167,7 @@ KNOW_ESTIMATORS = {"base", "callbacks", "missing_methods", "weight_frame", "alon
     [path for path in SOURCES if path.relative_to(ROOT).parts[0] == "_estimators"],
     ids=name_of,
 )
-def test_structures_and_fits_know_no_estimator(path):
+def test_structures_and_fits_do_not_depend_on_estimators(path):
     if path.stem in KNOW_ESTIMATORS:
         return
     for node in ast.walk(ast.parse(path.read_text())):

@@ -15,7 +15,7 @@ from sstruct.preprocessing._sequence_vectorizer import _seen_pairs
 
 
 @given(data=st.data())
-def test_rows_equal_those_of_scipy(data):
+def test_rows_match_scipy(data):
     # 300 columns in one row are sorted by SciPy.
     sizes = data.draw(st.lists(st.sampled_from([0, 1, 2, 5, 20, 300]), max_size=6))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))

@@ -57,7 +57,7 @@ def answerer(X, y, oracle, n_threads=1):
 
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("as_sparse", [False, True])
-def test_planes_equal_those_of_a_local_problem(rng, as_sparse, n_threads):
+def test_planes_match_local_problem(rng, as_sparse, n_threads):
     X, y = make_choices(rng, n=24, d=5)
     for x in X:
         x[rng.random(x.shape) < 0.5] = 0

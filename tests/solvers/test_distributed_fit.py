@@ -122,7 +122,7 @@ def test_one_part_is_a_fit_without_parts(rng, monkeypatch):
     np.testing.assert_allclose(rounds.history["dual"][:n], alone.history["dual"][:n], rtol=1e-6)
 
 
-def test_moves_that_are_alike_raise_the_dual_together(rng):
+def test_equal_moves_increase_the_dual_together(rng):
     for n_parts in (1, 2, 3, 4, 9):
         run = DistributedFit(Partitioned(rng, n_parts).setup())
         # n equal moves that are divided by the caution c increase the dual if n < 2 c.

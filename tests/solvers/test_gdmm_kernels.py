@@ -47,7 +47,7 @@ def test_the_program_of_a_factor(c, Q, C):
 
 
 @given(st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=6))
-def test_without_curvature_everything_goes_to_the_largest(c):
+def test_without_curvature_all_mass_moves_to_the_maximum(c):
     a, b = access.simplex_minimum(np.array(c), 0.0, 2.0)
     assert b == max(c)
     expected = np.zeros(len(c))

@@ -40,7 +40,7 @@ def fitted(model, *data):
 
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize("power", [3, 8, 16, 40, 90])
-def test_a_certificate_is_true_or_none(rng, name, power):
+def test_certificate_is_valid_or_flagged(rng, name, power):
     if name == "cutting-plane":
         pytest.importorskip("clarabel")
     X, y = rng.standard_normal((6, 2)), [0, 1, 2, 0, 1, 2]

@@ -27,7 +27,7 @@ def solve(data, **options):
     return FrankWolfeFit(Setup(problem, state.lam, data.block_weight, options), state).solve()
 
 
-def test_known_optimum_equals_that_of_a_qp_solver():
+def test_known_optimum_matches_qp_solver():
     data = toy(4, 6)
     terms = [
         SimpleNamespace(

@@ -362,7 +362,7 @@ def test_kinds_of_chunk_labels(scheme, types):
 
 
 @pytest.mark.parametrize("wrong", ["X", "", "O-X", "B-", 3, None, "E_X"])
-def test_labels_of_no_scheme_have_no_kind(wrong):
+def test_labels_outside_of_a_scheme_raise(wrong):
     for pair in ((wrong, "O"), ("O", wrong)):
         with pytest.raises(ValueError, match=f"{wrong!r} does not follow|found None"):
             bio_kinds(*pair)

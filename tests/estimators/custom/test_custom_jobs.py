@@ -205,7 +205,7 @@ def test_data_are_sent_once(rng, monkeypatch):
     assert not os.path.exists(path)
 
 
-def test_a_process_keeps_the_data_of_few_fits(rng, monkeypatch):
+def test_processes_store_the_data_of_few_fits(rng, monkeypatch):
     X, y = make_choices(rng, n=4)
     calls = OracleCalls(Choice(), X, y, list(range(4)))
     monkeypatch.setattr(oracle_workers, "_read", type(oracle_workers._read)())

@@ -154,7 +154,7 @@ def test_features_t_times_as_large(kind, new_rng):
 
 
 @pytest.mark.parametrize("kind", sorted({*KINDS} - {"tree", "grid"}))
-def test_sparse_and_dense_alike(kind, rng):
+def test_sparse_and_dense_features_have_the_same_lam(kind, rng):
     model, X, y = samples(kind, rng)
     if kind == "graph":
         stored = [(sparse.csr_matrix(x), *rest) for x, *rest in X]

@@ -157,7 +157,7 @@ def test_options_given_to_the_estimator_name_the_solver_object(option):
         ChainSSVM().set_params(**{option: 1})
 
 
-def test_a_name_has_no_options_to_set():
+def test_options_cannot_be_set_on_a_solver_name():
     with pytest.raises(ValueError, match=r"solver='bcfw' is a name .* solver=BCFW\(step=\.\.\.\)"):
         ChainSSVM(solver="bcfw").set_params(solver__step="fw")
     model = ChainSSVM(solver="bcfw").set_params(solver=BCFW(), solver__step="fw")

@@ -219,7 +219,7 @@ def shares(text):
     ["mp-bcfw", MPBCFW(sampling="uniform"), BCFW(sampling="gap"), "fw", "gdmm"],
     ids=str,
 )
-def test_the_bar_never_goes_back_and_is_full_when_converged(monkeypatch, solver):
+def test_progress_never_decreases_and_is_full_when_converged(monkeypatch, solver):
     pytest.importorskip("tqdm")
     X, y = make_sequences(n_samples=40, random_state=0)
     for parameters, status in (

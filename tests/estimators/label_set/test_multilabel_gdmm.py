@@ -295,7 +295,7 @@ def test_unsupported_parameters(sets, parameters, message):
 
 
 @pytest.mark.parametrize("y", [None, [], [[0, 1], [1]], [0, 1], [[[0]]]], ids=str)
-def test_errors_for_targets_equal_those_of_other_solvers(sets, y):
+def test_errors_for_targets_match_other_solvers(sets, y):
     errors = []
     for solver in ("mp-bcfw", "gdmm"):
         with pytest.raises((ValueError, TypeError)) as caught:

@@ -47,7 +47,7 @@ if __name__ == "__main__":
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
 @pytest.mark.slow
-def test_a_fork_beside_worker_processes_does_not_wait_for_them(tmp_path):
+def test_fork_does_not_wait_for_worker_processes(tmp_path):
     program = tmp_path / "forked.py"
     program.write_text(PROGRAM)
     folder = Path(__file__).resolve().parents[3]

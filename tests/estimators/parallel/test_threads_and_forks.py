@@ -28,7 +28,7 @@ def chains(rng):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
-def test_forks_beside_a_fit_do_not_hang(chains):
+def test_forks_during_a_fit_do_not_hang(chains):
     X, y = chains
     with ThreadPoolExecutor(1) as pool:
         for _ in range(5):
