@@ -16,21 +16,18 @@ try:
 except ImportError:
     from sstruct._compat.callback_support import CallbackSupportMixin, with_callbacks
 
+# Attributes of an estimator that has callbacks, or whose fit is a task of a meta-estimator.
+CALLBACK_ATTRIBUTES = {"_skl_callbacks", "_parent_callback_ctx"}
+
 __all__ = [
+    "CALLBACK_ATTRIBUTES",
     "CallbackSupportMixin",
     "max_threads",
     "num_samples",
-    "open_context",
     "safe_indexing",
     "validate_data",
     "with_callbacks",
 ]
-
-
-def open_context(estimator, max_subtasks):
-    """Set up the callbacks of a fit; return its context, and whether there are callbacks."""
-    context = estimator._init_callback_context(max_subtasks=max_subtasks)
-    return context, bool(getattr(estimator, "_skl_callbacks", []))
 
 
 def max_threads():

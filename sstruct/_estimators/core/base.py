@@ -16,7 +16,7 @@ from sstruct._checks.arguments import other_name
 from sstruct._checks.arrays import is_partitioned
 from sstruct._checks.shown import shortened
 from sstruct._checks.types import ClassWeight, Loss, NumericArrayLike, SolverName
-from sstruct._compat import with_callbacks
+from sstruct._compat import CALLBACK_ATTRIBUTES, with_callbacks
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
 from sstruct._estimators.core.common_state import BASE_STATE
 from sstruct._estimators.core.fit import Fit, prior_digest, training_of
@@ -263,11 +263,12 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
     def _solve(self, fit, given):
         """Run the solver of a Fit and set all fitted attributes; `given`: arguments of ``fit``."""
-        options = fit.setup.options
-        max_passes = None if options.cache else options.max_iter  # cache hits are not counted
-        task = FitTask(self, given, max_passes, fit.fitted_attributes)
-        if task.active:
-            fit.setup.callback = task.after_pass
+        options, task = fit.setup.options, None
+        if not CALLBACK_ATTRIBUTES.isdisjoint(vars(self)):
+            max_passes = None if options.cache else options.max_iter  # cache hits are not counted
+            task = FitTask(self, given, max_passes, fit.fitted_attributes)
+            if task.active:
+                fit.setup.callback = task.after_pass
         solution = fit.solve(self._publish)
         fit.end(solution, task)
         return self

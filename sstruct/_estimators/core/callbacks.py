@@ -8,7 +8,7 @@ import numpy as np
 
 from sstruct._checks.parameters import check_number
 from sstruct._checks.shown import shortened
-from sstruct._compat import CallbackSupportMixin, open_context
+from sstruct._compat import CallbackSupportMixin
 from sstruct._solvers.core.history import COLUMNS as HISTORY
 
 PASS = "pass"  # name of the task of a pass; the task of the whole fit is named "fit"
@@ -297,7 +297,7 @@ def _with_hooks(callback):
 
 
 class FitTask:
-    """The task of a fit, with a subtask for each pass.
+    """The task of a fit with callbacks, or within a meta-estimator; it has a subtask for each pass.
 
     Parameters
     ----------
@@ -321,8 +321,8 @@ class FitTask:
         self.given = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
         self.attributes = attributes
         self.error, self.info = None, NOTHING_YET
-        # Needed without callbacks too, since a meta-estimator may have some.
-        self.context, self.active = open_context(estimator, max_passes)
+        self.context = estimator._init_callback_context(max_subtasks=max_passes)
+        self.active = bool(getattr(estimator, "_skl_callbacks", []))
         self.context.info = dict(self.info)
         self.context.call_on_fit_task_begin(**self.given)
         if self.active:
