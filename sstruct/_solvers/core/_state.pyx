@@ -134,7 +134,7 @@ cdef class DualState:
         self.reserve_lanes(1)
         reserve(self.scratch, 16)
         self._open_working_sets()
-        self.rebuild()
+        self.set_v(self.weights_owner if prior is None else np.zeros(problem.n_weights), 0)
 
     def _open_working_sets(self):
         """Put the truth, with all dual weight, into each working set."""
