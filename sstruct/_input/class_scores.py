@@ -47,11 +47,11 @@ def parse_class_scores(class_scores):
 
 
 def score_columns(class_scores, nodes, classes):
-    """Return the column of X with the scores of each class, int64 (K,), or None without scores.
+    """Return the column of X with the scores of each class, int64 (K,).
 
     Parameters
     ----------
-    class_scores : the parameter
+    class_scores : the parameter, not None
     nodes : Nodes
     classes : ndarray of shape (K,)
 
@@ -60,8 +60,6 @@ def score_columns(class_scores, nodes, classes):
     ValueError
         If there is not exactly one column of X for each class.
     """
-    if class_scores is None:
-        return None
     _, columns = parse_class_scores(class_scores)
     n_features, K = nodes.n_features, len(classes)
     if isinstance(columns, slice):

@@ -165,8 +165,9 @@ class LabeledChains:
         weights, sample, used = labeled.weights, labeled.sample, labeled.used
         self.classes, self.codes = labeled.classes, labeled.codes
         self.codes[~used] = -1
-        self.masks, self.groups = (None, None), None
-        self.class_scores = score_columns(structure.class_scores, nodes, self.classes)
+        self.masks, self.groups, self.class_scores = (None, None), None, None
+        if structure.class_scores is not None:
+            self.class_scores = score_columns(structure.class_scores, nodes, self.classes)
         mask = structure.transition_mask
         if mask is not None:
             self.masks = allowed_transitions(mask, self.classes)

@@ -216,7 +216,8 @@ class LabeledGraphs:
         labeled = labeled_nodes(structure, nodes, labels, sample_weight, completion)
         weights, sample, used = labeled.weights, labeled.sample, labeled.used
         self.classes, codes = labeled.classes, labeled.codes
-        self.class_scores = score_columns(structure.class_scores, nodes, self.classes)
+        if structure.class_scores is not None:
+            self.class_scores = score_columns(structure.class_scores, nodes, self.classes)
         sizes = np.ones(len(codes)) if graphs.sizes is None else graphs.sizes
         if labeled.node_weights is not None:
             sizes = sizes * labeled.node_weights

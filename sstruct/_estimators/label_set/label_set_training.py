@@ -49,7 +49,9 @@ class MultilabelTraining:
         K = Y.shape[1]
         self.classes = column_names(structure.classes, y, K)
         self.constraints = constraint_rows(structure.constraints, self.classes)
-        self.class_scores = score_columns(structure.class_scores, rows, self.classes)
+        self.class_scores = structure.class_scores
+        if self.class_scores is not None:
+            self.class_scores = score_columns(self.class_scores, rows, self.classes)
         weights = check_weights(sample_weight, len(rows))
         used, self.in_loss = weights > 0, None
         if completion is not None:
