@@ -17,6 +17,8 @@ from cpython.exc cimport PyErr_CheckSignals
 
 from sstruct._kernels._constants cimport SIGNAL_INTERVAL
 
+import signal
+
 cdef extern from "sstruct/_kernels/threads.h":
     int64_t sstruct_load(sstruct_counter* counter) noexcept nogil
 
@@ -104,6 +106,48 @@ class GracePeriod:
     def remaining():
         """Return the elapsed seconds that remain if this thread is within such a block, or None."""
         return max(sstruct_latest - sstruct_seconds(), 0) if sstruct_limit > 0 else None
+
+
+class DelayedInterrupt:
+    """Context manager that delays SIGINT from `begin` until its block is left.
+
+    If SIGINT has arrived by then, the previous handler is called. A GracePeriod within the block is
+    interrupted immediately, by KeyboardInterrupt. SIGINT is not delayed in threads other than the
+    main one, which do not receive signals, nor if it is ignored or not handled by Python. Compiled, so
+    that no signal is handled between two of its own steps.
+    """
+
+    entered, handler, arrived = False, None, None
+
+    def __enter__(self):
+        self.entered = True
+        return self
+
+    def begin(self):
+        """Start to delay SIGINT; further calls within the block have no effect."""
+        handler = signal.getsignal(signal.SIGINT)
+        if not self.entered or self.handler is not None or not callable(handler):
+            return
+        try:
+            signal.signal(signal.SIGINT, self._wait)
+        except ValueError:  # not the main thread
+            return
+        self.handler = handler
+
+    def _wait(self, *arguments):
+        self.arrived = arguments
+        if GracePeriod.remaining() is not None:
+            raise KeyboardInterrupt
+
+    def __exit__(self, *_):
+        handler, self.handler = self.handler, None
+        if handler is None:
+            return
+        if signal.getsignal(signal.SIGINT) == self._wait:  # not replaced by another handler
+            signal.signal(signal.SIGINT, handler)
+        arrived, self.arrived = self.arrived, None
+        if arrived is not None:
+            handler(*arrived)
 
 
 class TerminationCallback:

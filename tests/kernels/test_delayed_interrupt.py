@@ -5,8 +5,7 @@ import threading
 
 import pytest
 
-from sstruct._kernels._interruption import GracePeriod
-from sstruct._kernels.delayed_interrupt import DelayedInterrupt
+from sstruct._kernels._interruption import DelayedInterrupt, GracePeriod
 
 
 @pytest.fixture

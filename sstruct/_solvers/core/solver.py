@@ -10,8 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from sstruct._kernels._clock import seconds
-from sstruct._kernels._interruption import GracePeriod
-from sstruct._kernels.delayed_interrupt import DelayedInterrupt
+from sstruct._kernels._interruption import DelayedInterrupt, GracePeriod
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._problems.core.kept_arrays import MAX_COUNT, kept_array
 from sstruct._solvers.core._average import PassAverage

@@ -32,7 +32,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstruct._kernels.delayed_interrupt import DelayedInterrupt
+from sstruct._kernels._interruption import DelayedInterrupt
 from sstruct._problems.coupled._coupled_problem import CoupledProblem
 from sstruct._solvers.core._rescale import shift_losses
 from sstruct._solvers.core._state import from_prior, squared_norm
