@@ -359,7 +359,7 @@ def growth_of_data():
     right.legend(loc="upper right", fontsize=8)
 
 
-# Number of concurrent visits (`sstruct._solvers.frank_wolfe.visit_order`).
+# Number of concurrent visits (`sstruct._solvers.frank_wolfe.block_coordinate`).
 MAX_VISITS = 4
 
 

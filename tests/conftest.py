@@ -56,11 +56,11 @@ def rng(request):
 @pytest.fixture(scope="module")
 def small_fits_at_once():
     """Enable concurrent visits for fits of few samples, too."""
-    from sstruct._solvers.frank_wolfe import visit_order
+    from sstruct._solvers.frank_wolfe import block_coordinate
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(visit_order, "FEWEST_BLOCKS", 0)
-        patch.setattr(visit_order, "MIN_WORK", 0.0)
+        patch.setattr(block_coordinate, "FEWEST_BLOCKS", 0)
+        patch.setattr(block_coordinate, "MIN_WORK", 0.0)
         yield
 
 

@@ -17,7 +17,7 @@ from sstruct._problems.core._rows import FeatureRows
 from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._problems.tree._tree_problem import TreeProblem
 from sstruct._problems.tree.tree_arguments import TreeStates
-from sstruct._solvers.frank_wolfe.visit_order import shards_of
+from sstruct._solvers.frank_wolfe.shards import shards_of
 
 
 def chain_problem(X, lengths, start=None):

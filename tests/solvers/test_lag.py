@@ -16,11 +16,11 @@ from sstruct import ChainSSVM, MulticlassSSVM, MultilabelSSVM
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._snapshot import snapshot
 from sstruct._solvers.core._state import DualState
-from sstruct._solvers.frank_wolfe import visit_order
+from sstruct._solvers.frank_wolfe import block_coordinate
 from sstruct._solvers.frank_wolfe._approximate_pass import approximate_pass
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
-from sstruct._solvers.frank_wolfe.visit_order import Lag
+from sstruct._solvers.frank_wolfe.block_coordinate import Lag
 from sstruct.datasets import make_sequences
 from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import assert_same_bits, check_resuming
@@ -215,7 +215,8 @@ class FakeState:
     def __init__(self):
         self.dual, self.work, self.estimated = 0.0, 0.0, False
         self.problem = self
-        self.n_weights = 10
+        self.n_weights = self.n_blocks = 10
+        self.oracle_work, self.in_order = 1.0, False
 
     def measure_dual(self):
         self.dual, self.estimated = self.true, False
@@ -268,10 +269,12 @@ def test_lag_depends_on_the_joint_gain_of_visits():
     ],
 )
 def test_small_fits_go_in_order(monkeypatch, n_blocks, work, in_order, expected):
-    monkeypatch.setattr(visit_order, "FEWEST_BLOCKS", 100)
-    monkeypatch.setattr(visit_order, "MIN_WORK", 3e5)
+    monkeypatch.setattr(block_coordinate, "FEWEST_BLOCKS", 100)
+    monkeypatch.setattr(block_coordinate, "MIN_WORK", 3e5)
     problem = SimpleNamespace(n_blocks=n_blocks, oracle_work=work, in_order=in_order)
-    assert visit_order.allows_concurrent_visits(problem) == expected
+    assert Lag(SimpleNamespace(problem=problem)).most == (
+        block_coordinate.MAX_LAG if expected else 0
+    )
 
 
 def alike(n):
@@ -290,7 +293,7 @@ def alike(n):
 def test_dual_never_decreases_for_similar_samples(monkeypatch, n, solver, lam):
     # Visits are concurrent until the dual has decreased.
     for name in ("MAX_LOSS_AT_ONE", "MAX_LOSS", "LITTLE_LOSS"):
-        monkeypatch.setattr(visit_order, name, 9.0)
+        monkeypatch.setattr(block_coordinate, name, 9.0)
     seen = []
     learn = Lag._learn
     monkeypatch.setattr(Lag, "_learn", lambda self, share: (seen.append(share), learn(self, share)))

@@ -12,7 +12,7 @@ from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.frank_wolfe import block_coordinate
 from sstruct._solvers.frank_wolfe._approximate_pass import Sampling, approximate_pass
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
-from sstruct._solvers.frank_wolfe.visit_order import Shard
+from sstruct._solvers.frank_wolfe.shards import Shard
 from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.reference import brute_force, dual_qp

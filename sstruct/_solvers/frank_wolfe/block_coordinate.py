@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from sstruct._kernels._clock import seconds
-from sstruct._problems.core.kept_arrays import kept_array
+from sstruct._problems.core.kept_arrays import MAX_COUNT, kept_array
 from sstruct._solvers.core._average import PassAverage
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._snapshot import resume, snapshot
@@ -21,12 +21,7 @@ from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, a
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
 from sstruct._solvers.frank_wolfe.constants import Constants
-from sstruct._solvers.frank_wolfe.visit_order import (
-    MAX_LAG,
-    Lag,
-    allows_concurrent_visits,
-    shards_of,
-)
+from sstruct._solvers.frank_wolfe.shards import Shard, shards_of
 
 STEPS = {kind.name.lower(): kind for kind in StepKind}
 SAMPLINGS = {sampling.name.lower(): sampling for sampling in Sampling}
@@ -43,6 +38,29 @@ EXACT_WEIGHT = 1.5
 # and 6 passes to a gap of 0.05 in 6 shards and 10, 9 and 9 in 12 (7 in memory), and 3.0, 3.8 and
 # 4.6 s of CPU time in 6 shards (2.9 in memory; one run each).
 READING_WORK = 1.0
+# A visit does not see the moves of the visits before it that run concurrently (`_visits`); their
+# number is its lag. If blocks are strongly coupled, the gain of concurrent visits is less than the
+# sum of the gains that they expect: on OCR letters and EWT tags 0.95, 0.89 and 0.85 of the sum with
+# a lag of one, two and three, on CoNLL-2000 0.97, 0.93 and 0.91, on Yeast 0.73, 0.45 and less than
+# zero. Fits then take 1.00, 1.01 to 1.05 and 1.04 to 1.10 of the work of sequential visits, on
+# CoNLL-2000 1.01 with a lag of three, on Yeast 1.00 with a lag of one and a large multiple with
+# more (benchmarks/notes/machines.md).
+MAX_LAG = 3
+# Fits with fewer blocks, or with less oracle work per pass, use sequential visits: each of 40
+# images determines a large part of w, and digits (1,797 blocks, 77,000) take 1.05 to 1.11 times the
+# work with a lag of one, although their passes are too short for several threads. EWT tags have
+# 485,000.
+FEWEST_BLOCKS = 100
+MIN_WORK = 3e5
+# The loss of the expected gain is a moving average in which the last value has this weight.
+NEWEST = 0.25
+# Above these losses, at a lag of one and at larger lags, the lag is reduced by one. It is increased
+# by one if the predicted loss is below LITTLE_LOSS.
+MAX_LOSS_AT_ONE = 0.45
+MAX_LOSS = 0.12
+LITTLE_LOSS = 0.08
+# Measuring the dual reads v once, so the dual is measured only after this many times as much work.
+UPDATE_EVERY = 4
 # Largest number of sequential passes to recover a decrease of the dual by concurrent visits.
 MAX_CLIMBS = 40
 # Fraction of the gap, or of the tolerance if it is larger, by which the primal of a certificate may
@@ -105,9 +123,10 @@ class FrankWolfeFit(Solver):
         # Drawing by gaps requires that all gaps are known.
         self.visits_all = options.sampling != "uniform"
         self.averaged = None
-        self.shards = shards_of(setup.problem, options.shard_bytes)
-        at_once = allows_concurrent_visits(setup.problem) and not self.constants.sequential_visits
-        self.lag = Lag(state, self.max_lag if at_once else 0)
+        self.shards = [Shard(0, setup.problem.n_blocks, [], 0)]
+        if options.shard_bytes < math.inf:
+            self.shards = shards_of(setup.problem, options.shard_bytes)
+        self.lag = Lag(state, 0 if self.constants.sequential_visits else self.max_lag)
         # Order in which the last pass visited the shards.
         self.shard_order = list(range(len(self.shards)))
         # v and the linear term of the dual, computed from the working sets in this order, while
@@ -535,3 +554,66 @@ class FrankWolfeFit(Solver):
         self.visits_all = note(notes, "visits_all", bool)
         self.stalled = note(notes, "stalled", bool)
         self.lag.resume(notes)
+
+
+class Lag:
+    """The lag of the passes of a fit: number of previous visits whose moves a visit does not see.
+
+    It is adapted to the share of the expected gain that concurrent visits lose.
+
+    Parameters
+    ----------
+    state : DualState
+    most : int
+        Largest lag; 0 for sequential visits, which small fits always use.
+    """
+
+    loss, n_seen = 0.0, 0
+
+    def __init__(self, state, most=MAX_LAG):
+        problem, n = state.problem, state.problem.n_blocks
+        if problem.in_order or n < FEWEST_BLOCKS or n * problem.oracle_work < MIN_WORK:
+            most = 0
+        self.state, self.most, self.now = state, most, min(1, most)
+
+    def begin(self):
+        """Set the reference for gains to the current dual, which must be exact."""
+        self.dual, self.work = self.state.dual, self.state.work
+
+    def update(self, at_once=False):
+        """Compute the dual if it is an estimate, and adapt the lag to the difference.
+
+        Unless `at_once` is true, this is postponed until enough work has been done.
+        """
+        state = self.state
+        if not state.estimated:
+            self.begin()
+        elif at_once or state.work - self.work >= UPDATE_EVERY * state.problem.n_weights:
+            expected = state.dual - self.dual
+            state.measure_dual()
+            if expected > 0 and self.now > 0:
+                self._learn((state.dual - self.dual) / expected)
+            self.begin()
+
+    def _learn(self, share):
+        self.n_seen += 1
+        self.loss += max(NEWEST, 1 / self.n_seen) * (max(1 - share, 0.0) - self.loss)
+        if share <= 0:
+            self._set(0)
+        elif self.loss > (MAX_LOSS_AT_ONE if self.now == 1 else MAX_LOSS):
+            self._set(self.now - 1)
+        elif self.now < self.most and self.loss * (self.now + 1) < LITTLE_LOSS * self.now:
+            self._set(self.now + 1)
+
+    def _set(self, now):
+        self.now, self.loss, self.n_seen = now, 0.0, 0
+
+    def notes(self):
+        """Return the state for a checkpoint."""
+        return {"lag": self.now, "lag_loss": float(self.loss), "lag_seen": self.n_seen}
+
+    def resume(self, notes):
+        """Restore the state from `notes`."""
+        self.now = note(notes, "lag", int, self.most)
+        self.loss = note(notes, "lag_loss", float)
+        self.n_seen = note(notes, "lag_seen", int, MAX_COUNT)

@@ -17,7 +17,7 @@ from sstruct._estimators.core.preparation import prepare_training
 from sstruct._estimators.core.structure import CHAIN_SOLVERS
 from sstruct._estimators.core.training import Samples
 from sstruct._solvers.core._state import DualState
-from sstruct._solvers.frank_wolfe import block_coordinate, visit_order
+from sstruct._solvers.frank_wolfe import block_coordinate
 from sstruct._solvers.frank_wolfe.constants import Constants
 from sstruct._solvers.rounds.distributed_fit import DistributedFit
 from sstruct.datasets import make_sequences
@@ -389,7 +389,7 @@ def one_pass(X, y, lam, order):
 
 
 def test_sequential_visits_match_definition(rng, monkeypatch):
-    monkeypatch.setattr(visit_order, "MIN_WORK", 0.0)  # allow concurrent visits
+    monkeypatch.setattr(block_coordinate, "MIN_WORK", 0.0)  # allow concurrent visits
     lam, X, y = 0.01, rng.standard_normal((150, 20)), rng.integers(0, 5, 150)
     model = MulticlassSSVM(
         lam=lam, fit_intercept=False, loss="hamming", max_iter=1, random_state=0,
