@@ -91,7 +91,7 @@ def test_path_ends_if_rounding_exceeds_eps(rng, monkeypatch):
 def test_bound_covers_rounding_errors(rng):
     X = rng.standard_normal((20, 5))
     problem = MulticlassProblem(X, rng.integers(0, 3, 20), 3)
-    rounding = Rounding(problem, np.full(20, 1 / 20))
+    rounding = Rounding(problem, 0.1, np.full(20, 1 / 20))
     np.testing.assert_allclose(rounding.size, np.sqrt((X**2).sum(axis=1) + 1).mean())
     w = rng.standard_normal(problem.n_weights)
     bound = rounding.bound(0.1, 2.0, 1.0, w, w)

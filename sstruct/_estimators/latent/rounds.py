@@ -182,9 +182,9 @@ def _check_decrease(found, objective, trial, training, n_rounds):
     exact = inference.quality is Quality.EXACT and not inference.relaxed
     if not exact:
         return
-    bound, rounding = trial.objective_, Rounding(training.problem, training.block_weight)
-    w = training.solver_weights(trial._w)
-    allowed = 2 * rounding.bound(training.solver_lam, bound, dual, w)
+    bound, lam = trial.objective_, training.solver_lam
+    rounding = Rounding(training.problem, lam, training.block_weight)
+    allowed = 2 * rounding.bound(lam, bound, dual, training.solver_weights(trial._w))
     has_increased = objective > bound + allowed
     if found.rows and not np.isnan(dual):
         has_increased = has_increased or objective > found.objective + trial.dual_gap_ + allowed

@@ -55,17 +55,31 @@ class Rounding:
     Parameters
     ----------
     problem : BlockProblem
+    lam : float
+        The first lam of the fit.
     block_weight : ndarray of shape (n_blocks,)
     prior : ndarray of shape (n_weights,) or None
         The center of the regularizer; None for 0.
+
+    Raises
+    ------
+    ValueError
+        If squares may exceed the range of float64 for this lam and these features.
     """
 
-    def __init__(self, problem, block_weight, prior=None):
+    def __init__(self, problem, lam, block_weight, prior=None):
         self.problem, self.block_weight, self.prior = problem, block_weight, prior
         self.prior_norm = 0.0 if prior is None else _norm(prior)
         terms = problem.n_weights + float(problem.n_blocks) * problem.max_code_size
         self.growth = OF_DUAL_WEIGHTS + min(terms, DEVIATIONS * math.sqrt(terms))
         self.measure()
+        weights = 2 * self.size / lam  # upper bound of |w|
+        if not max(self.largest, weights) <= math.sqrt(MOST):
+            raise ValueError(
+                f"the weights may exceed the range of float64: with lam={lam:g} and features of "
+                f"norms up to {self.largest:.3g} per sample they may reach {weights:.3g}. "
+                "Rescale the features, or increase lam"
+            )
 
     def measure(self):
         """Read the sizes of scores from the problem; call it again after they have changed."""
@@ -74,16 +88,6 @@ class Rounding:
             self.size = 0.0 if norms is None else float(np.dot(self.block_weight, norms))
         self.largest = 0.0 if norms is None else float(norms.max())
         self.fixed = float(np.dot(self.block_weight, self.problem.fixed_scores()))
-
-    def check_range(self, lam):
-        """Raise if squares may exceed the range of float64 for this lam and these features."""
-        weights = 2 * self.size / lam  # upper bound of |w|
-        if not max(self.largest, weights) <= math.sqrt(MOST):
-            raise ValueError(
-                f"the weights may exceed the range of float64: with lam={lam:g} and features of "
-                f"norms up to {self.largest:.3g} per sample they may reach {weights:.3g}. "
-                "Rescale the features, or increase lam"
-            )
 
     def bound(self, lam, primal, dual, *vectors):
         """Return an upper bound of the rounding error of P - D.

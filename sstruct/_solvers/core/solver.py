@@ -231,8 +231,7 @@ class Solver:
         self.online = setup.online
         self.certifies = self.has_objective and not self.online
         if self.has_objective:
-            self.rounding = Rounding(problem, setup.block_weight, setup.prior)
-            self.rounding.check_range(setup.lam)
+            self.rounding = Rounding(problem, setup.lam, setup.block_weight, setup.prior)
         self.held_out = setup.held_out
         self.begin = seconds()
         self.deadline = math.inf if options.max_time is None else self.begin + options.max_time
