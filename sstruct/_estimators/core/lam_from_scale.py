@@ -85,7 +85,21 @@ class Scale:
 
 def scale_of(nodes, total_weight):
     """Return the Scale of TrainedNodes, given the total weight of the samples."""
-    moments = _moments(nodes.features, nodes.weight)
+    features, weights, moments = nodes.features, nodes.weight, None
+    # Rows are read in chunks, since features may be on disk.
+    if sparse.issparse(features):
+        at = np.arange(0, features.nnz, max(AT_ONCE, features.shape[1]))
+        cuts = np.unique(np.r_[0, np.searchsorted(features.indptr, at), features.shape[0]])
+    else:
+        step = max(1, AT_ONCE // max(1, features.shape[1]))
+        cuts = [*range(0, len(features), step), len(features)]
+    for a, b in pairwise(cuts):
+        total = weights[a:b].sum()  # weights are not negative
+        if total > 0:
+            part = _moments(features[a:b], weights[a:b], total)
+            moments = part if moments is None else _merged(moments, part)
+    if moments is None:
+        moments = 0.0, *np.zeros((3, features.shape[1]))
     return Scale(moments, total_weight, replace(nodes, features=None, weight=None))
 
 
@@ -220,7 +234,8 @@ def feature_spread(features, weights, bias):
     float
         Infinite if squares of features overflow.
     """
-    return _spread(_moments(features, weights), bias)
+    nodes = TrainedNodes(features, weights, n_nodes=1.0, mean_cost=1.0, bias=bias)
+    return _spread(scale_of(nodes, total_weight=1.0).moments, bias)
 
 
 def _spread(moments, bias):
@@ -245,25 +260,6 @@ def _spread(moments, bias):
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _moments(features, weights):
-    """Return the moments of rows, which are read in chunks, since features may be on disk."""
-    if sparse.issparse(features):
-        at = np.arange(0, features.nnz, max(AT_ONCE, features.shape[1]))
-        cuts = np.unique(np.r_[0, np.searchsorted(features.indptr, at), features.shape[0]])
-    else:
-        step = max(1, AT_ONCE // max(1, features.shape[1]))
-        cuts = [*range(0, len(features), step), len(features)]
-    moments = None
-    for a, b in pairwise(cuts):
-        weight = weights[a:b]
-        total = weight.sum()  # weights are not negative
-        if total > 0:
-            part = total, *_sums(features[a:b], weight, total)
-            moments = part if moments is None else _merged(moments, part)
-    return (0.0, *np.zeros((3, features.shape[1]))) if moments is None else moments
-
-
-@np.errstate(over="ignore", invalid="ignore")
 def _merged(moments, others):
     """Return the moments of two disjoint subsets of the rows, given those of each."""
     total, present, mean, squares = moments
@@ -274,8 +270,9 @@ def _merged(moments, others):
     return total + part, present + here, mean + step * (part / (total + part)), squares
 
 
-def _sums(rows, weight, total):
-    """Return, for each feature, the weight of its nonzero rows, mean and squared deviations."""
+@np.errstate(over="ignore", invalid="ignore")
+def _moments(rows, weight, total):
+    """Return the moments of rows, whose weights have the sum `total`, see `Scale`."""
     if not sparse.issparse(rows):
         rows = rows.astype(np.float64)
         # Unlike products of BLAS, these sums do not depend on the number of threads.
@@ -285,7 +282,7 @@ def _sums(rows, weight, total):
             here = np.einsum("i,ij->j", weight, rows != 0)
         mean = np.einsum("i,ij->j", weight, rows) / total
         rows -= mean
-        return here, mean, np.einsum("i,ij,ij->j", weight, rows, rows)
+        return total, here, mean, np.einsum("i,ij,ij->j", weight, rows, rows)
     columns, values = rows.indices, rows.data.astype(np.float64)
     weight = np.repeat(weight, np.diff(rows.indptr))
 
@@ -302,7 +299,7 @@ def _sums(rows, weight, total):
         squares = added(weight * (values - mean[columns]) ** 2)
     rest = total - stored
     rest[rest < 1e-12 * total] = 0  # rounding
-    return here, mean, squares + rest * mean**2
+    return total, here, mean, squares + rest * mean**2
 
 
 def mean_cost(cost, codes, node_weight, total_weight):
