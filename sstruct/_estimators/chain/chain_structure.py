@@ -3,7 +3,6 @@
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
 from sstruct._checks.parameters import FLAG, check_number
 from sstruct._estimators.chain.chain_distribution import ChainDistribution
@@ -31,15 +30,8 @@ from sstruct._problems.chain.chain_arguments import (
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core._rows import scored_rows
 
-# "auto" uses GDMM for at least these numbers of labels, for dense and for sparse features
-# (benchmarks/notes/chains.md).
-MIN_GDMM_LABELS = {"dense": 1500, "sparse": 600}
 # Minimum number of labels for which the warning of a fit stopped by a limit recommends GDMM.
 MIN_ADVISED_LABELS = 200
-# window_size="auto" splits chains of more nodes than the first number into windows of at most the
-# second (benchmarks/notes/chains.md).
-LONGEST_WHOLE = 1000
-AUTO_WINDOW = 200
 
 
 class ChainStructure(Windowed, NodeStructure):
@@ -51,6 +43,7 @@ class ChainStructure(Windowed, NodeStructure):
     searches = ("auto", "bisecting", "binary")
     one_sample = "sequences: one sequence is a list of one array, [X]"
     fits_partitions = rejects_lengths = has_distribution = has_spans = True
+    auto_windows = 1000, 200  # (benchmarks/notes/chains.md)
     # Whether spans are the segments of the model, not spans of labels in a scheme such as BIO.
     spans_are_segments = False
     # The class of the training data, and the name of the decoder.
@@ -93,7 +86,7 @@ class ChainStructure(Windowed, NodeStructure):
                     "transitions=True, or solver='mp-bcfw' or 'bcfw'"
                 )
         problem = data.problem(self)
-        many = has_many_labels(problem.n_labels, data.rows)
+        many = data.has_many_labels
         advised = problem.n_labels >= MIN_ADVISED_LABELS
         supported = (many or advised) and self._supports_gdmm(problem)
         return Training(
@@ -126,14 +119,6 @@ class ChainStructure(Windowed, NodeStructure):
             auto_solver="gdmm" if supported and many else "mp-bcfw",
             alternative="gdmm" if supported and advised else None,
         )
-
-    def windows(self, n_labels, rows):
-        """Return the length up to which chains are not split, and the largest size of a window.
-
-        rows : ndarray or CSR matrix of shape (n_nodes, n_features)
-        """
-        many = self.chosen_solver.name == "auto" and has_many_labels(n_labels, rows)
-        return self.window_sizes(*((np.inf, 1) if many else (LONGEST_WHOLE, AUTO_WINDOW)))
 
     def _supports_gdmm(self, problem):
         unsupported = any(self.solvers["gdmm"].unsupported(self.parameters))
@@ -336,9 +321,3 @@ def transition_weights(model):
     """Return the weight of each transition, (K, K), of a FittedModel."""
     weights, groups = model.table("edge"), model.get("transition_groups_")
     return weights if groups is None else weights_of_pairs(weights, groups)
-
-
-def has_many_labels(n_labels, rows):
-    """Return whether "auto" uses GDMM for this number of labels and these features of the nodes."""
-    all_stored = not sparse.issparse(rows) or rows.nnz >= rows.shape[0] * rows.shape[1]
-    return n_labels >= MIN_GDMM_LABELS["dense" if all_stored else "sparse"]

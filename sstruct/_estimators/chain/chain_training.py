@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from sstruct._checks.arrays import describe_invalid, first_beyond, is_empty, is_sized, items_of
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
@@ -28,6 +29,10 @@ from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges, EdgeFeatureRows
 from sstruct._problems.core._rows import compressed, scored_rows
 from sstruct.sequences import Sequences, check_sequences
+
+# "auto" uses GDMM for at least these numbers of labels, for dense and for sparse features
+# (benchmarks/notes/chains.md).
+MIN_GDMM_LABELS = {"dense": 1500, "sparse": 600}
 
 
 @dataclass
@@ -144,6 +149,8 @@ class LabeledChains:
     total_weight : float
         Sum of the weights of the samples that have a labeled node.
     trained : TrainedNodes
+    has_many_labels : bool
+        Whether ``solver="auto"`` uses GDMM for this number of labels and these features.
     masks : tuple of ndarray or None
         Allowed transitions (K, K); labels allowed at the start and the end (2, K).
     groups : ndarray of int32 of shape (K, K), or None
@@ -181,8 +188,12 @@ class LabeledChains:
         self._cost = cost
         self.start, self.length = _labeled_runs(used, nodes.offsets)
         self.copies_end = None
-        n_states = 1 if completion is None else completion.n_states
-        longest, window_size = structure.windows(len(self.classes) * n_states, self.rows)
+        n_labels = len(self.classes) * (1 if completion is None else completion.n_states)
+        all_stored = not sparse.issparse(self.rows) or self.rows.nnz >= np.prod(self.rows.shape)
+        least = MIN_GDMM_LABELS["dense" if all_stored else "sparse"]
+        self.has_many_labels = n_labels >= least
+        uses_gdmm = self.has_many_labels and structure.chosen_solver.name == "auto"
+        longest, window_size = structure.windows(not uses_gdmm)
         if (self.length > longest).any():
             self._cut(longest, window_size)
         self._sample = sample[self.start]

@@ -18,7 +18,7 @@ DIRECT = {
 
 
 def check_rescaling(structure):
-    """Raise ValueError if `search` cannot be combined with `rescaling` or the structure."""
+    """Raise ValueError if another parameter cannot be combined with `rescaling` or `search`."""
     if structure.rescaling == "margin" and structure.search != "auto":
         raise ValueError(
             f'search={structure.search!r} requires rescaling="slack"; with rescaling="margin" use '
@@ -26,6 +26,12 @@ def check_rescaling(structure):
         )
     if structure.search not in structure.searches:
         raise _no_angular_search(structure)
+    size = structure.parameters.get("window_size")
+    if size not in (None, "auto"):
+        raise ValueError(
+            f"window_size={size} cannot be combined with rescaling='slack', which does not split "
+            "into windows; use window_size='auto' or rescaling='margin'"
+        )
 
 
 def _no_angular_search(structure):

@@ -406,18 +406,13 @@ class Windowed:
     Windows are blocks of the problem that overlap in free labels.
     """
 
-    def check(self):
-        super().check()
-        if not (self.window_size in (None, "auto") or self.rescaling == "margin"):
-            raise ValueError(
-                f"window_size={self.window_size} cannot be combined with rescaling='slack', which "
-                "does not split into windows; use window_size='auto' or rescaling='margin'"
-            )
+    # For window_size="auto": size up to which samples are not split, and largest window size.
+    auto_windows: ClassVar[tuple]
 
-    def window_sizes(self, longest, size):
+    def windows(self, can_split):
         """Return the size up to which samples are not split, and the largest window size.
 
-        longest, size : the values of ``window_size="auto"``
+        can_split : whether ``window_size="auto"`` may split these samples
         """
         if self.window_size is None:
             return np.inf, 1
@@ -425,8 +420,8 @@ class Windowed:
             return int(self.window_size), int(self.window_size)
         # Independent of other samples, so partitions and added samples do not change the windows.
         solver = self.chosen_solver.name
-        is_unsupported = self.rescaling != "margin" or solver not in ("auto", *WINDOW_SOLVERS)
-        return (np.inf, 1) if is_unsupported else (longest, size)
+        can_split &= self.rescaling == "margin" and solver in ("auto", *WINDOW_SOLVERS)
+        return self.auto_windows if can_split else (np.inf, 1)
 
     def describe(self, attributes):
         # None if samples are not split, which removes the value of an earlier fit.

@@ -13,7 +13,7 @@ from sstruct._estimators.graph.tiles import cut_into_tiles
 from sstruct._input.class_scores import score_columns
 from sstruct._input.losses import class_weighted_costs, node_costs
 from sstruct._input.ragged import Nodes, labeled_nodes
-from sstruct._problems.core._rows import scored_rows
+from sstruct._problems.core._rows import is_mapped, scored_rows
 from sstruct._problems.core.node_arguments import sums_over_blocks
 from sstruct._problems.graph._graph_problem import GraphProblem
 from sstruct._problems.graph._pairwise import PairwiseModel
@@ -253,7 +253,8 @@ class LabeledGraphs:
         self._whole = LabeledRows(graphs.selected(kept), codes, known, node_weight, used)
         rows = self._whole
         if graphs.grids is not None:
-            longest, size = structure.windows(nodes)
+            # Tiles copy features, and features mapped from a file may exceed the memory.
+            longest, size = structure.windows(not is_mapped(nodes.flat))
             if (rows.graphs.length > longest).any():
                 rows, self.image = rows.cut(longest, size)
                 self.sample_weight = self.sample_weight[self.image]

@@ -8,23 +8,19 @@ from sstruct._estimators.core.structure import Windowed
 from sstruct._estimators.graph.graph_samples import image_labels, pack_grids
 from sstruct._estimators.graph.graph_state import GRID_STATE
 from sstruct._estimators.graph.graph_structure import GraphStructure
-from sstruct._problems.core._rows import is_mapped
 
 # Names of the edge features of grids, for `to_frame`.
 GRID_FEATURES = {
     "contrast": ["constant", "contrast"],
     "directed": ["right", "down", "down-right", "down-left"],
 }
-# window_size="auto" splits images of more pixels than the first number into tiles of at most the
-# second (benchmarks/notes/images.md).
-LARGEST_WHOLE = 128**2
-AUTO_TILE = 64**2
 
 
 class GridStructure(Windowed, GraphStructure):
     """The Structure of GridCRFSSVM."""
 
     state = GRID_STATE
+    auto_windows = 128**2, 64**2  # numbers of pixels (benchmarks/notes/images.md)
     one_sample = "images: one image is a list of one array (height, width, channels), [X]"
 
     def check(self):
@@ -48,13 +44,7 @@ class GridStructure(Windowed, GraphStructure):
         names = GRID_FEATURES.get(model._model["pairwise"], ())
         return names[: model._model["n_edge_features"]]
 
-    def windows(self, nodes):
-        """Return the size up to which images are not split, and the largest size of a tile."""
-        # Tiles copy features, and features mapped from a file may exceed the memory.
-        on_disk = is_mapped(nodes.flat)
-        return self.window_sizes(*((np.inf, 1) if on_disk else (LARGEST_WHOLE, AUTO_TILE)))
-
     def _with_planes(self, problem):
         # Planes contain losses, which multipliers on copies change.
-        coupled = self.solver_option("couple_windows") and problem.n_copied
+        coupled = getattr(self.chosen_solver, "couple_windows", None) and problem.n_copied
         return problem if coupled else super()._with_planes(problem)

@@ -19,7 +19,7 @@ from sklearn.model_selection import (
 )
 
 from sstruct import MulticlassSSVM, PathCV, ssvm_path
-from sstruct._estimators.chain.chain_structure import MIN_GDMM_LABELS
+from sstruct._estimators.chain.chain_training import MIN_GDMM_LABELS
 from sstruct._estimators.core.fit import chosen_options
 from sstruct._solvers.core import solver
 from sstruct._solvers.frank_wolfe import block_coordinate as frank_wolfe

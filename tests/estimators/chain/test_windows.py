@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from sstruct import ChainSSVM, LatentSSVM
-from sstruct._estimators.chain import chain_structure
+from sstruct._estimators.chain import chain_training
 from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import assert_same_bits
 from tests.reference import brute_force, dual_qp
@@ -170,7 +170,7 @@ def test_auto_does_not_cut_unsupported_models(rng, parameters):
 
 
 def test_auto_leaves_many_labels_to_gdmm(rng, monkeypatch):
-    monkeypatch.setitem(chain_structure.MIN_GDMM_LABELS, "dense", K)
+    monkeypatch.setitem(chain_training.MIN_GDMM_LABELS, "dense", K)
     X, y = long(rng)
     model = ChainSSVM(lam=1.0)
     training = model._structure().train(X, y, None)

@@ -5,7 +5,8 @@ import pytest
 from sklearn.base import clone
 
 from sstruct import GridCRFSSVM, LatentSSVM, PathCV, datasets
-from sstruct._estimators.graph import graph_structure, grid_structure
+from sstruct._estimators.graph import graph_structure
+from sstruct._estimators.graph.grid_structure import GridStructure
 from sstruct._estimators.graph.tiles import tile_counts, tiles_of
 from sstruct._problems.graph.grid_edges import grid_edges
 from sstruct.solvers import MPBCFW
@@ -195,8 +196,7 @@ def test_lam_does_not_depend_on_tiles(rng):
 
 
 def test_auto_cuts_large_images_only(rng, monkeypatch):
-    monkeypatch.setattr(grid_structure, "LARGEST_WHOLE", 50)
-    monkeypatch.setattr(grid_structure, "AUTO_TILE", 20)
+    monkeypatch.setattr(GridStructure, "auto_windows", (50, 20))
     X, y = make(rng, [(7, 7), (3, 17), (5, 10), (8, 8)])
     data = GridCRFSSVM()._structure().train(X, y, None).data
     length = data.arrays()[2]
@@ -228,8 +228,7 @@ def test_samples_are_added_to_tiles(rng):
     ids=lambda p: next(iter(p.values())),
 )
 def test_auto_does_not_cut_unsupported_models(rng, monkeypatch, parameters):
-    monkeypatch.setattr(grid_structure, "LARGEST_WHOLE", 20)
-    monkeypatch.setattr(grid_structure, "AUTO_TILE", 20)
+    monkeypatch.setattr(GridStructure, "auto_windows", (20, 20))
     X, y = pictures(rng)
     assert GridCRFSSVM()._structure().train(X, y, None).problem.n_blocks > len(X)
     assert GridCRFSSVM(**parameters)._structure().train(X, y, None).problem.n_blocks == len(X)
@@ -273,8 +272,7 @@ def test_searches_and_hidden_labels(rng):
 
 
 def test_auto_does_not_cut_images_in_files(rng, monkeypatch, tmp_path):
-    monkeypatch.setattr(grid_structure, "LARGEST_WHOLE", 20)
-    monkeypatch.setattr(grid_structure, "AUTO_TILE", 20)
+    monkeypatch.setattr(GridStructure, "auto_windows", (20, 20))
     X, y = pictures(rng)
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
