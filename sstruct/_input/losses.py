@@ -16,13 +16,8 @@ SEGMENT_NAMES = (*NAMES, *OF_SEGMENTS)
 MISSED = 2.0
 
 
-def check_loss(loss, names=NAMES):
-    """Raise ValueError if the parameter `loss` is a name that is not among `names`."""
-    if isinstance(loss, str) and loss not in names:
-        raise _unknown(loss, names)
-
-
-def _unknown(loss, names):
+def unknown_loss(loss, names):
+    """Return the error about a `loss` that is neither an array nor one of `names`."""
     return ValueError(f"loss must be one of {names} or an array, found {shortened(loss)}")
 
 
@@ -31,7 +26,7 @@ def _cost_array(loss, shapes, expected, names):
     try:
         costs = np.asarray(loss, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise _unknown(loss, names) from None
+        raise unknown_loss(loss, names) from None
     if costs.shape not in shapes:
         raise ValueError(f"loss has shape {costs.shape}, expected {expected}")
     wrong = costs[~(np.isfinite(costs) & (costs >= 0))]
@@ -76,7 +71,7 @@ def node_costs(loss, codes, weights, n_labels, names=NAMES):
     ------
     ValueError
         If `loss` is an array with the wrong shape, negative or non-finite entries, or a nonzero
-        diagonal. Names are validated by `check_loss`.
+        diagonal. Names are validated by the Structure.
     """
     wrong = 1.0 - np.eye(n_labels)
     if isinstance(loss, str):
@@ -166,7 +161,7 @@ def label_costs(loss, on, total):
     ------
     ValueError
         If `loss` is an array with the wrong shape or negative or non-finite entries. Names are
-        validated by `check_loss`.
+        validated by the Structure.
     """
     K = len(on)
     if isinstance(loss, str):

@@ -21,7 +21,7 @@ from sstruct import (
     TreeSSVM,
     TypedGraphCRFSSVM,
 )
-from sstruct._estimators.core.preparation import check_parameters
+from sstruct._estimators.core.preparation import check_given
 from sstruct.solvers import SOLVER_OF_NAME
 
 NumpyDocString = pytest.importorskip("numpydoc.docscrape").NumpyDocString
@@ -158,10 +158,10 @@ def test_listed_values_are_accepted_and_no_others(estimator):
         if name == "search":
             model.set_params(rescaling="slack")
         if any(value is known or value == known for known in listed[name]):
-            check_parameters(model._structure())
+            check_given(model._structure())
         else:
             with pytest.raises(ValueError, match=name):
-                check_parameters(model._structure())
+                check_given(model._structure())
 
 
 def test_unsupported_search_leaves_estimator_unfitted(tiny_chains):

@@ -13,7 +13,7 @@ from sstruct._estimators.core.fitted_model import FittedModel
 from sstruct._estimators.core.held_out import Scorer
 from sstruct._estimators.core.parted_fit import as_partitions, parted_training
 from sstruct._estimators.core.preparation import (
-    check_parameters,
+    check_given,
     identifying_arrays,
     prepare_training,
 )
@@ -106,7 +106,7 @@ class Fit:
         if training.held_out is not None:
             scorer = Scorer(structure, training, self.fitted_attributes)
             setup.held_out = BestWeights(scorer, solver.n_iter_no_change)
-        if structure.solver_option("checkpoint") is not None:
+        if getattr(structure.chosen_solver, "checkpoint", None) is not None:
             setup.checkpoint = _checkpoint(structure, training, options)
         if warm_state is not None:
             setup.warm = _warm(structure, training, warm_state)
@@ -124,7 +124,9 @@ class Fit:
             run_class = structure.solvers[self.solver]
             if isinstance(training.problem, PartitionedBlocks):
                 run_class = DistributedFit
-            elif training.whole is not None and structure.solver_option("couple_windows"):
+            elif training.whole is not None and getattr(
+                structure.chosen_solver, "couple_windows", None
+            ):
                 run_class = Coupled
             run = run_class(setup)
             solution = run.solve()
@@ -234,7 +236,7 @@ def training_of(structure, samples, validation):
     if structure.fits_partitions and "dask" in sys.modules:
         samples, parted = as_partitions(structure, samples, validation)
     if parted:
-        check_parameters(structure)
+        check_given(structure)
         training = parted_training(structure, samples, validation)
     else:
         training = prepare_training(structure, samples, validation=validation)
@@ -292,4 +294,4 @@ def _checkpoint(structure, training, options):
     if training.held_out is not None:
         parts["validation set"] = [np.array(training.held_out.fingerprint())]
     fingerprints = {name: fingerprint(arrays) for name, arrays in parts.items()}
-    return Checkpoint(structure.solver_option("checkpoint"), fingerprints)
+    return Checkpoint(getattr(structure.chosen_solver, "checkpoint", None), fingerprints)

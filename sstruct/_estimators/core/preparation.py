@@ -18,19 +18,6 @@ from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks
 
 
-def check_parameters(structure):
-    """Raise TypeError or ValueError if a parameter is out of range. The data are not read."""
-    parameters = structure.parameters
-    check_values(parameters, structure.valid_values)
-    if structure.n_jobs is not None:
-        check_n_jobs(structure.n_jobs)
-    if structure.rescaling != "margin" or structure.search != "auto":
-        check_rescaling(structure)
-    if structure.chosen_solver.name != "auto":
-        _check_solver(structure, structure.chosen_solver)
-    structure.check()
-
-
 def _check_solver(structure, chosen):
     """Raise an error if options of a solver conflict with each other or with the structure."""
     parameters, solver = structure.parameters, structure.solvers[chosen.name]
@@ -46,7 +33,7 @@ def _check_solver(structure, chosen):
             f"{name}={shortened(parameters[name])} is not supported by solver={chosen.name!r}; "
             f"use {name}={values[0]!r} or solver={' or '.join(others[:3])}"
         )
-    if structure.solver_option("couple_windows") and "window_size" not in parameters:
+    if getattr(structure.chosen_solver, "couple_windows", None) and "window_size" not in parameters:
         raise ValueError(
             f"couple_windows=True of {type(chosen).__name__} is not supported by "
             f"{structure.estimator_name}, which does not split samples into windows; use "
@@ -60,7 +47,7 @@ def check_not_set(structure, errors):
     errors : messages by name
     """
     for name, message in errors.items():
-        value = structure.parameters.get(name, structure.solver_option(name))
+        value = structure.parameters.get(name, getattr(structure.chosen_solver, name, None))
         if value is not None and value is not False:
             raise ValueError(message)
 
@@ -69,19 +56,26 @@ def check_not_set(structure, errors):
 PLAIN = str | int | float | None
 
 
-def check_given(structure, X, y, sample_weight):
+def check_given(structure, X=None, y=None, sample_weight=None):
     """Raise if parameters are out of range, or if data or parameters are nested too deeply."""
-    data = {"X": X, "y": y, "sample_weight": sample_weight}
-    for name, value in (data | structure.parameters).items():
+    data, parameters = {"X": X, "y": y, "sample_weight": sample_weight}, structure.parameters
+    for name, value in (data | parameters).items():
         if isinstance(value, PLAIN):
             continue
         if structure.fits_partitions or not is_partitioned(value):
             check_depth(value, name)
-        if name in structure.parameters and sparse.issparse(value):  # do not iterate over it
+        if name in parameters and sparse.issparse(value):  # do not iterate over it
             raise TypeError(
                 f"{name} is a {type(value).__name__}, but parameters cannot be sparse matrices"
             )
-    check_parameters(structure)
+    check_values(parameters, structure.valid_values)
+    if structure.n_jobs is not None:
+        check_n_jobs(structure.n_jobs)
+    if structure.rescaling != "margin" or structure.search != "auto":
+        check_rescaling(structure)
+    if structure.chosen_solver.name != "auto":
+        _check_solver(structure, structure.chosen_solver)
+    structure.check()
 
 
 def prepare_training(structure, samples, completion=None, validation=None, model=None):
@@ -102,7 +96,7 @@ def prepare_training(structure, samples, completion=None, validation=None, model
     held_out = empty = None
     if structure.prior is not None:
         structure = with_prior(structure)
-    if structure.solver_option("early_stopping"):
+    if getattr(structure.chosen_solver, "early_stopping", None):
         structure, samples, held_out, empty = train_validation_split(structure, samples, validation)
     elif validation is not None and validation.given:
         raise ValueError(

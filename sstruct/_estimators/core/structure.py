@@ -20,7 +20,7 @@ from sstruct._input.labels import (
     is_label,
     object_array,
 )
-from sstruct._input.losses import NAMES, check_loss
+from sstruct._input.losses import NAMES, unknown_loss
 from sstruct._input.ragged import ExpectedInput, NoNodesError, check_node_weights, flat_labels
 from sstruct._solvers.baselines.batch_frank_wolfe import BatchFrankWolfe
 from sstruct._solvers.baselines.cutting_plane import CuttingPlaneFit
@@ -333,10 +333,6 @@ class Structure:
             )
         return DEFAULT_SOLVERS[solver]
 
-    def solver_option(self, name):
-        """Return an option of the chosen solver; None if the solver has no such option."""
-        return getattr(self.chosen_solver, name, None)
-
     @property
     def has_objective(self):
         """Whether the chosen solver minimizes the objective."""
@@ -352,8 +348,9 @@ class NodeStructure(Structure):
     loss_names = NAMES
 
     def check(self):
-        if "loss" in self.parameters:
-            check_loss(self.loss, self.loss_names)
+        loss = self.parameters.get("loss")
+        if isinstance(loss, str) and loss not in self.loss_names:
+            raise unknown_loss(loss, self.loss_names)
         if self.class_scores is not None:
             parse_class_scores(self.class_scores)
 
