@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstruct._problems.chain.chain_arguments import ChainModel
+from sstruct._problems.chain.chain_arguments import chain_layout
 from sstruct._problems.core.weight_layout import (
     WeightBlock,
     WeightLayout,
@@ -48,10 +48,7 @@ LAYOUTS = st.one_of(
     MADE,
     st.builds(vector_layout, SIZE),
     st.builds(label_layout, K, SIZE, FLAG),
-    st.builds(
-        lambda model, F, G: model.layout(F, G),
-        st.builds(ChainModel, K, FLAG, FLAG, FLAG), SIZE, st.integers(0, 2),
-    ),
+    st.builds(chain_layout, K, SIZE, FLAG, FLAG, FLAG, st.integers(0, 2)),
     st.builds(graph_layout, st.sampled_from(PAIRWISE), K, SIZE, FLAG, SIZE),
     st.builds(label_set_layout, K, SIZE, FLAG, st.integers(0, 3), FLAG),
     st.builds(TreeModel, SIZE, SIZE, SIZE, FLAG, FLAG).map(lambda model: model.layout),
@@ -166,7 +163,7 @@ def test_table_beyond_end_of_vector():
 
 
 def test_the_order_of_a_chain():
-    layout = ChainModel(2).layout(n_features=3)
+    layout = chain_layout(2, 3, bias=True, boundaries=True, transitions=True, n_edge_features=0)
     w = layout.padded(np.arange(16.0))
     assert layout.table(w, "coef").tolist() == [[0, 1, 2], [3, 4, 5]]
     assert layout.table(w, "intercept").tolist() == [6, 7]

@@ -4,7 +4,7 @@
 #     transition counts. A code consists of the L labels. If rows have scores of the labels, phi also
 #     has the sum of the scores of y_l.
 # (b) Weights have the layout that the oracle needs, with labels padded to KP: node F x KP, then bias,
-#     start, end (KP each), then transitions K x KP. `ChainModel.layout` has the positions. The weight
+#     start, end (KP each), then transitions K x KP. `chain_layout` has the positions. The weight
 #     of scores, if any, comes between node and bias, padded to KP.
 #     If transitions are tied, there is one weight for each group of them. Decoders always get a table
 #     of scores, K x KP; with tied transitions or a mask, it is computed from the weights.
@@ -47,7 +47,7 @@ from sstruct._problems.core.node_arguments import (
     check_known, check_labels, check_node_weights, of_blocks, padded, sums_over_blocks)
 from sstruct._problems.core.shared_nodes import SharedNodes
 from sstruct._problems.chain.chain_arguments import (
-    NoLabelingError,
+    NoLabelingError, chain_layout,
     check_copies, check_groups, error_counts, number_of_groups, penalties)
 
 cdef extern from "sstruct/_kernels/kernels.h":
@@ -117,7 +117,7 @@ cdef class ChainProblem(BlockProblem):
         for i in range(n):
             longest, total = max(longest, self.length[i]), total + self.length[i]
         self.max_code_size = longest
-        self._set_layout(model.layout(self.n_features, scored=features.n_scores > 0))
+        self._set_layout(self.layout_of(model))
         self.has_labels = labels is not None
         self.labels = (
             check_labels(labels, starts, lengths, n_rows, K) if self.has_labels
@@ -194,6 +194,13 @@ cdef class ChainProblem(BlockProblem):
         if self.squares.shape[0] > 0:
             return self.rows.factor * self.rows.factor * self.squares[r]
         return sstruct_row_product(&self.rows, r, r)
+
+    def layout_of(self, model, n_edge_features=0):
+        """Return the WeightLayout of a model with the features of this problem."""
+        return chain_layout(
+            self.n_labels, self.n_features, self.bias, self.boundaries, self.transitions,
+            n_edge_features, self.features.n_scores > 0,
+            n_groups=self.group_count.shape[0] if self.tied else None)
 
     def _set_layout(self, layout):
         """Set the positions of all weights."""

@@ -64,8 +64,7 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
         self.edge_start = check_edge_rows(
             edges.start, self.length, features.n_rows, features.n_features, self.n_labels)
         self.TP = self.edge_step = sstruct_padded(self.n_labels * self.KP)
-        self._set_layout(model.layout(
-            self.n_features, features.n_features, scored=self.features.n_scores > 0))
+        self._set_layout(self.layout_of(model, features.n_features))
         self.feature_at = self._layout.starts["edge_feature"]
         self.tables = np.empty(max(self.max_code_size - 1, 1) * self.TP)
         self.pair, self.pair_place = np.full((2, self.n_labels * self.KP), -1, dtype=np.int32)

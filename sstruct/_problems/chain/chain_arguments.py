@@ -106,14 +106,6 @@ class ChainModel:
     boundary_mask: np.ndarray | None = None
     groups: np.ndarray | None = None
 
-    def layout(self, n_features, n_edge_features=0, scored=False):
-        """Return the WeightLayout for given numbers of node and transition features."""
-        terms = self.bias, self.boundaries, self.transitions
-        n_groups = number_of_groups(self.groups)
-        return chain_layout(
-            self.n_labels, n_features, *terms, n_edge_features, scored, n_groups=n_groups
-        )
-
 
 @lru_cache
 def chain_layout(*sizes, **options):

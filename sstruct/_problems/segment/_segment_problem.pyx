@@ -42,7 +42,8 @@ import numpy as np
 from sstruct._problems.chain.chain_arguments import NoLabelingError
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.segment.segment_arguments import (
-    FEATURE_KINDS, FIRST_BIN, check_segment_loss, check_segment_rows, labels_of, number_of_bins)
+    FEATURE_KINDS, FIRST_BIN, check_segment_loss, check_segment_rows, labels_of, number_of_bins,
+    segment_layout)
 
 # Work of the score of one segment, relative to a multiply-add.
 cdef double SEGMENT_WORK = 5
@@ -119,6 +120,13 @@ cdef class SegmentProblem(ChainProblem):
             self.oracle_work += SEGMENT_WORK * K * self.n_pairs(
                 np.asarray(self.length), np.max(model.most)).mean()
         self.batch_size = batch_size(self.n_blocks, self.oracle_work)
+
+    def layout_of(self, model, n_edge_features=0):
+        return segment_layout(
+            self.n_labels, self.n_features, self.bias, self.boundaries, self.transitions,
+            number_of_bins(model.bins), self.features.n_scores > 0,
+            self.group_count.shape[0] if self.tied else None, model.kinds, model.n_given,
+            model.self_transitions)
 
     def _set_splits(self, labels, known):
         """Set the attributes for segments that follow one with the same label."""

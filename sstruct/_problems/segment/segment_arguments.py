@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from sstruct._problems.chain.chain_arguments import ChainModel, chain_blocks, number_of_groups
+from sstruct._problems.chain.chain_arguments import ChainModel, chain_blocks
 from sstruct._problems.core._rows import padded_labels
 from sstruct._problems.core.weight_layout import WeightBlock, WeightLayout, label_row
 
@@ -40,15 +40,6 @@ class SegmentModel(ChainModel):
     kinds: tuple = ()
     n_given: int = 0
     self_transitions: bool = False
-
-    def layout(self, n_features, n_edge_features=0, scored=False):
-        """Return the WeightLayout for a given number of node features."""
-        terms = self.bias, self.boundaries, self.transitions
-        n_bins, n_groups = number_of_bins(self.bins), number_of_groups(self.groups)
-        return segment_layout(
-            self.n_labels, n_features, *terms, n_bins, scored, n_groups, self.kinds, self.n_given,
-            self.self_transitions,
-        )  # fmt: skip
 
 
 @lru_cache
