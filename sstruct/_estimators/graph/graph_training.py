@@ -13,8 +13,8 @@ from sstruct._estimators.graph.tiles import cut_into_tiles
 from sstruct._input.class_scores import score_columns
 from sstruct._input.losses import class_weighted_costs, node_costs
 from sstruct._input.ragged import Nodes, labeled_nodes
+from sstruct._problems.core._node_arguments import sums_over_blocks
 from sstruct._problems.core._rows import is_mapped, scored_rows
-from sstruct._problems.core.node_arguments import sums_over_blocks
 from sstruct._problems.graph._graph_problem import GraphProblem
 from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph.graph_arguments import GraphRanges

@@ -43,7 +43,7 @@ import numpy as np
 from sstruct._oracles.core._path_ranking import ranked_arrays
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core._rows import check_blocks
-from sstruct._problems.core.node_arguments import (
+from sstruct._problems.core._node_arguments import (
     check_known, check_labels, check_node_weights, of_blocks, padded, sums_over_blocks)
 from sstruct._problems.core.shared_nodes import SharedNodes
 from sstruct._problems.chain.chain_arguments import (

@@ -26,7 +26,7 @@ import numpy as np
 
 from sstruct._problems.chain.chain_arguments import check_edge_rows
 from sstruct._problems.core._block_problem import batch_size
-from sstruct._problems.core.node_arguments import sums_over_blocks
+from sstruct._problems.core._node_arguments import sums_over_blocks
 
 
 cdef inline int same_pair(const int32_t* a, const int32_t* b) noexcept nogil:

@@ -5,8 +5,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from sstruct._problems.core._node_arguments import of_blocks, padded, shaped
 from sstruct._problems.core._rows import padded_labels
-from sstruct._problems.core.node_arguments import of_blocks, padded, shaped
 from sstruct._problems.core.weight_layout import WeightBlock, WeightLayout, label_blocks, label_row
 
 

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from sstruct._checks._scans import in_range, rises
 from sstruct._checks.arrays import contiguous
-from sstruct._problems.core.node_arguments import padded
+from sstruct._problems.core._node_arguments import padded
 
 # Below this share of nonzeros, a CSR row is faster than a dense one, whose products vectorize.
 MAX_DENSITY = 0.4

@@ -29,7 +29,7 @@ import numpy as np
 from sstruct._oracles.dependency._projective_tree import ProjectiveTreeDecoder
 from sstruct._oracles.dependency._spanning_tree import SpanningTreeDecoder
 from sstruct._problems.core._block_problem import batch_size
-from sstruct._problems.core.node_arguments import check_in_loss, check_known, of_blocks, shaped
+from sstruct._problems.core._node_arguments import check_in_loss, check_known, of_blocks, shaped
 from sstruct._problems.dependency.dependency_arguments import (
     InvalidTreeError, NoTreeError, dependency_layout)
 

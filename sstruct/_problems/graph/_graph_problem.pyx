@@ -56,7 +56,7 @@ import numpy as np
 
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core.kept_arrays import kept_array
-from sstruct._problems.core.node_arguments import (
+from sstruct._problems.core._node_arguments import (
     check_labels, check_node_weights, padded, sums_over_blocks)
 from sstruct._problems.core.shared_nodes import SharedNodes
 from sstruct._problems.graph.graph_arguments import check_label_counts, check_node_scores, graph_layout

@@ -7,8 +7,8 @@ import numpy as np
 
 from sstruct._checks.arrays import contiguous
 from sstruct._checks.shown import shortened
+from sstruct._problems.core._node_arguments import of_blocks, shaped
 from sstruct._problems.core._rows import check_blocks
-from sstruct._problems.core.node_arguments import of_blocks, shaped
 from sstruct._problems.core.weight_layout import WeightLayout, dense_block, label_blocks
 from sstruct._problems.graph.grid_edges import grid_edges
 

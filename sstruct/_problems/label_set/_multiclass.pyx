@@ -20,7 +20,7 @@ from sstruct._problems.core._rows cimport (
 import numpy as np
 
 from sstruct._problems.core._block_problem import batch_size
-from sstruct._problems.core.node_arguments import check_labels, of_blocks, padded
+from sstruct._problems.core._node_arguments import check_labels, of_blocks, padded
 from sstruct._problems.core.weight_layout import label_layout
 
 
@@ -69,7 +69,7 @@ cdef class MulticlassProblem(BlockProblem):
         cdef Py_ssize_t i, n = features.n_rows, K = n_labels
         if n < 1 or K < 1:
             raise ValueError(f"found {n} rows and {K} labels, expected at least one of each")
-        labels = check_labels(labels, np.arange(n), np.ones(n, dtype=np.int64), n, K)
+        labels = check_labels(labels, np.arange(n, dtype=np.int64), np.ones(n, dtype=np.int64), n, K)
         cost = padded(1.0 - np.eye(K) if cost is None else cost, (K, K), sstruct_padded(K), "cost")
         cdef double[::1] distance = np.empty(n)
         for i in range(n):

@@ -34,7 +34,7 @@ from sstruct._problems.core._rows cimport (
 import numpy as np
 
 from sstruct._problems.core._block_problem import batch_size
-from sstruct._problems.core.node_arguments import check_in_loss, check_known
+from sstruct._problems.core._node_arguments import check_in_loss, check_known
 from sstruct._problems.label_set.label_set_arguments import (
     check_label_lists, check_label_costs, label_set_layout)
 

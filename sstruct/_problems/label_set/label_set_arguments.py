@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from sstruct._checks.arrays import contiguous
-from sstruct._problems.core.node_arguments import shaped
+from sstruct._problems.core._node_arguments import shaped
 from sstruct._problems.core.weight_layout import WeightLayout, dense_block, label_blocks
 
 

@@ -42,7 +42,7 @@ import numpy as np
 
 from sstruct._oracles.tree._max_sum import parents_first
 from sstruct._problems.core._block_problem import batch_size
-from sstruct._problems.core.node_arguments import check_in_loss, check_known, of_blocks
+from sstruct._problems.core._node_arguments import check_in_loss, check_known, of_blocks
 from sstruct._problems.tree.tree_arguments import (
     TreeModel, check_labels, check_pair_scores, check_places, check_start, n_origins)
 

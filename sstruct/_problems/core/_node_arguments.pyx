@@ -1,4 +1,7 @@
+# Design: compiled, since every problem calls these functions, also that of a short prediction.
 """Validation of arguments of problems with labeled nodes, and padding of tables."""
+
+from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
@@ -62,16 +65,18 @@ def padded(table, shape, width, name):
 
 
 def check_labels(labels, start, length, n_rows, n_labels):
-    """Return int32 labels of all rows; labels in blocks must be valid."""
+    """Return int32 labels of all rows; labels in blocks, of valid int64 ranges, must be valid."""
     labels = shaped(labels, (n_rows,), np.int32, "labels")
-    begun = np.bincount(start, minlength=n_rows + 1)
-    ended = np.bincount(start + length, minlength=n_rows + 1)
-    covered = labels[np.cumsum(begun - ended)[:n_rows] > 0]
-    if covered.min() < 0 or covered.max() >= n_labels:
+    cdef const int32_t[::1] label = labels
+    cdef const int64_t[::1] first = start, count = length
+    cdef int32_t least = n_labels - 1, most = 0
+    cdef Py_ssize_t i, r
+    for i in range(first.shape[0]):
+        for r in range(first[i], first[i] + count[i]):
+            least, most = min(least, label[r]), max(most, label[r])
+    if least < 0 or most >= n_labels:
         raise ValueError(
-            f"labels must lie between 0 and {n_labels - 1}, found {covered.min()} to "
-            f"{covered.max()}"
-        )
+            f"labels must lie between 0 and {n_labels - 1}, found {least} to {most}")
     return labels
 
 
