@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from sstruct import ChainSSVM, MulticlassSSVM
-from sstruct._estimators.core.preparation import prepare_training
+from sstruct._estimators.core.fit import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct.datasets import fetch_conll2000, fetch_ocr_letters, make_sequences
 from sstruct.preprocessing import SequenceVectorizer

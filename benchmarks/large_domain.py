@@ -50,8 +50,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import normalize
 
 from sstruct import ChainSSVM, MultilabelSSVM
-from sstruct._estimators.core.fit import chosen_options
-from sstruct._estimators.core.preparation import prepare_training
+from sstruct._estimators.core.fit import chosen_options, prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass

@@ -35,8 +35,7 @@ from parted_fits import parts, shuffled, timed
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import ChainSSVM
-from sstruct._estimators.core.fit import chosen_options
-from sstruct._estimators.core.preparation import prepare_training
+from sstruct._estimators.core.fit import chosen_options, prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct._solvers.core.solver import Setup
 from sstruct._solvers.rounds.distributed_fit import DistributedFit

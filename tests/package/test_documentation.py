@@ -21,7 +21,7 @@ from sstruct import (
     TreeSSVM,
     TypedGraphCRFSSVM,
 )
-from sstruct._estimators.core.preparation import check_given
+from sstruct._estimators.core.fit import check_given
 from sstruct.solvers import SOLVER_OF_NAME
 
 NumpyDocString = pytest.importorskip("numpydoc.docscrape").NumpyDocString

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sstruct import ChainSSVM, ssvm_path
-from sstruct._estimators.core.preparation import prepare_training
+from sstruct._estimators.core.fit import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges

@@ -19,7 +19,13 @@ from sstruct._checks.types import ClassWeight, Loss, NumericArrayLike, SolverNam
 from sstruct._compat import CALLBACK_ATTRIBUTES, with_callbacks
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
 from sstruct._estimators.core.common_state import BASE_STATE
-from sstruct._estimators.core.fit import Fit, prior_digest, training_of
+from sstruct._estimators.core.fit import (
+    Fit,
+    check_given,
+    prepare_training,
+    prior_digest,
+    training_of,
+)
 from sstruct._estimators.core.fit_warnings import warn_of_empty
 from sstruct._estimators.core.fitted_model import FittedModel
 from sstruct._estimators.core.fitted_state import (
@@ -37,7 +43,6 @@ from sstruct._estimators.core.missing_methods import (
 )
 from sstruct._estimators.core.online import check_same_model, structure_for_partial_fit
 from sstruct._estimators.core.partitions import parted_score
-from sstruct._estimators.core.preparation import check_given, prepare_training
 from sstruct._estimators.core.prior import with_prior
 from sstruct._estimators.core.structure import Structure
 from sstruct._estimators.core.training import Samples

@@ -10,14 +10,14 @@ from sstruct._checks.shown import shortened
 from sstruct._cluster.dask_partitions import DaskPartitions
 from sstruct._cluster.partition import changed, cuts
 from sstruct._compat import num_samples
-from sstruct._estimators.core.lam_from_scale import joined, scale_of
-from sstruct._estimators.core.partitions import Partitions, chosen_samples
-from sstruct._estimators.core.preparation import (
+from sstruct._estimators.core.fit import (
     check_given,
     identifying_arrays,
     pack_training,
     resolve_lam_and_scale,
 )
+from sstruct._estimators.core.lam_from_scale import joined, scale_of
+from sstruct._estimators.core.partitions import Partitions, chosen_samples
 from sstruct._estimators.core.prior import prior_weights, with_prior
 from sstruct._estimators.core.sample_data import SampleData, fingerprint
 from sstruct._estimators.core.training import Quality, Samples, Training, have_same_values

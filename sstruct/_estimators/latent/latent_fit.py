@@ -13,9 +13,9 @@ from sstruct._checks.parameters import Range, check_values, random_of
 from sstruct._checks.shown import errors_of, shortened
 from sstruct._compat import num_samples
 from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.fit import check_given, check_not_set
 from sstruct._estimators.core.fit_warnings import warn_of_empty
 from sstruct._estimators.core.meta_estimator import MetaSSVM, search_hint
-from sstruct._estimators.core.preparation import check_given, check_not_set
 from sstruct._estimators.core.training import Samples
 from sstruct._estimators.latent.rounds import Latent, Rounds, concave_convex, row_of_history
 from sstruct._estimators.latent.starts import (

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from sstruct._estimators.core.preparation import prepare_training
+from sstruct._estimators.core.fit import prepare_training
 from sstruct._estimators.core.training import Quality, Samples
 from sstruct._input.completion import Completion
 from sstruct._input.threads import n_threads

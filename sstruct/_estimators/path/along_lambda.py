@@ -11,11 +11,15 @@ from sstruct._checks.arrays import first_true
 from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
 from sstruct._estimators.core.base import BaseSSVM
-from sstruct._estimators.core.fit import chosen_options, fitted_attributes
+from sstruct._estimators.core.fit import (
+    check_not_set,
+    chosen_options,
+    fitted_attributes,
+    prepare_training,
+)
 from sstruct._estimators.core.fit_warnings import scale_warning
 from sstruct._estimators.core.fitted_state import CheckedState, of_format
 from sstruct._estimators.core.meta_estimator import MetaSSVM, search_hint
-from sstruct._estimators.core.preparation import check_not_set, prepare_training
 from sstruct._estimators.core.training import Quality, Samples
 from sstruct._estimators.path.compact_rows import CompactRows
 from sstruct._input.class_scores import parse_class_scores

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from sstruct import ChainSSVM, GraphCRFSSVM, Sequences
-from sstruct._estimators.core.preparation import prepare_training
+from sstruct._estimators.core.fit import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct._input.labels import object_array
 from sstruct._problems.chain._sparse import decode_sparse, sparse_hinges

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sstruct import ChainSSVM
-from sstruct._estimators.core.preparation import prepare_training
+from sstruct._estimators.core.fit import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct._problems.chain._sparse import decode_sparse, sparse_hinges, sparse_transitions
 from sstruct._problems.core._decode import decode

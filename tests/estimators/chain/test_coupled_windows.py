@@ -9,8 +9,7 @@ import pytest
 from sklearn.base import clone
 
 from sstruct import ChainSSVM, GridCRFSSVM, LatentSSVM, PathCV, datasets, ssvm_path
-from sstruct._estimators.core.fit import Fit
-from sstruct._estimators.core.preparation import prepare_training
+from sstruct._estimators.core.fit import Fit, prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct._estimators.graph import graph_structure
 from sstruct._solvers.core.solver import objective_at

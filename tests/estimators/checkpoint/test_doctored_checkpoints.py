@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from sstruct import ChainSSVM, GraphCRFSSVM, MulticlassSSVM
-from sstruct._estimators.core.preparation import prepare_training
+from sstruct._estimators.core.fit import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct._solvers.core.checkpoint import Checkpoint
 from sstruct.solvers import MPBCFW
@@ -343,9 +343,9 @@ FAILING = """
 import gc, warnings
 import numpy as np
 from sstruct._estimators.core.training import Samples
-from sstruct._estimators.core.preparation import prepare_training
+from sstruct._estimators.core.fit import prepare_training
 from sstruct._estimators.core.training import Samples
-from sstruct._estimators.core.preparation import prepare_training
+from sstruct._estimators.core.fit import prepare_training
 from sstruct import MulticlassSSVM
 
 warnings.simplefilter("ignore")

@@ -15,7 +15,7 @@ from sstruct import (
     MulticlassSSVM,
     MultilabelSSVM,
 )
-from sstruct._estimators.core.preparation import prepare_training
+from sstruct._estimators.core.fit import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct.datasets import make_sequences
 from sstruct.solvers import MPBCFW

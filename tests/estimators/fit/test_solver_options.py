@@ -12,8 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from sstruct import ChainSSVM, LatentSSVM, MulticlassSSVM, PathCV, StructuredSVM
-from sstruct._estimators.core.fit import chosen_options
-from sstruct._estimators.core.preparation import prepare_training
+from sstruct._estimators.core.fit import chosen_options, prepare_training
 from sstruct._estimators.core.structure import CHAIN_SOLVERS
 from sstruct._estimators.core.training import Samples
 from sstruct._solvers.core._state import DualState

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import MultilabelSSVM
-from sstruct._estimators.core.preparation import prepare_training
+from sstruct._estimators.core.fit import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.gdmm.on_label_sets import SWEEPS, LabelGDMM
