@@ -1,4 +1,6 @@
-# Design: compiled, since every problem calls these functions, also that of a short prediction.
+# Design:
+# (a) Compiled, since every problem calls these functions, including that of one short prediction.
+# (b) Indices that kernels do not check are checked here, in ranges that `check_blocks` has checked.
 """Validation of arguments of problems with labeled nodes, and padding of tables."""
 
 from libc.stdint cimport int32_t, int64_t
