@@ -152,7 +152,7 @@ cdef class DualState:
     def _set_bounds(self, bounds):
         if bounds is None:
             self.boxed = np.empty(0, dtype=np.intp)
-            self.lower = self.upper = self.hidden = self.clipped = np.empty(0)
+            self.lower, self.upper, self.hidden, self.clipped = np.empty((4, 0))
             return
         bounds = np.asarray(bounds, dtype=np.float64)
         if bounds.shape != (2, self.problem.n_weights):
