@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sstruct._checks.parameters import check_choice
+from sstruct._checks.shown import shortened
 from sstruct.inference._model.map_result import MapResult
 
 from ._matplotlib import draw_curves, finite_curves
@@ -100,6 +101,7 @@ class BoundDisplay:
         >>> result = map_mrf(MRF(np.eye(3), edges, 1 - np.eye(3)), "trws")
         >>> display = BoundDisplay.from_result(result)
         """
+        _check_result(result, "result")
         name = result.method if name is None else name
         return cls.from_results({name: result}, ax=ax, x=x, **kwargs)
 
@@ -139,6 +141,10 @@ class BoundDisplay:
         >>> results = {method: map_mrf(model, method) for method in ("trws", "exact")}
         >>> display = BoundDisplay.from_results(results, x="iterations")
         """
+        if not isinstance(results, Mapping):
+            raise TypeError(f"results must be a dict of results by name, found {shortened(results)}")
+        for name, result in results.items():
+            _check_result(result, f"results[{name!r}]")
         return cls({name: result.history for name, result in results.items()}).plot(
             ax=ax, x=x, **kwargs
         )
@@ -181,3 +187,10 @@ class BoundDisplay:
             self, ax, curves, kwargs, _X_LABELS[x], "Energy", "step"
         )
         return self
+
+
+def _check_result(result, name):
+    if not isinstance(result, MapResult):
+        raise TypeError(
+            f"{name} must be a MapResult, as returned by map_mrf, found {shortened(result)}"
+        )

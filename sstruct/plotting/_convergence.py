@@ -157,6 +157,10 @@ class ConvergenceDisplay:
         >>> fits = {s: ChainSSVM(lam=0.1, solver=s).fit(X, y) for s in ("bcfw", "mp-bcfw")}
         >>> display = ConvergenceDisplay.from_estimators(fits)
         """
+        if not isinstance(estimators, Mapping):
+            raise TypeError(
+                f"estimators must be a dict of estimators by name, found {shortened(estimators)}"
+            )
         histories = {}
         for name, estimator in estimators.items():
             check_is_fitted(

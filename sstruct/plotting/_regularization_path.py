@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sstruct._checks.parameters import check_choice
 from sstruct._checks.shown import shortened
+from sstruct.path import RegularizationPath
 
 from ._matplotlib import draw_curves
 
@@ -125,6 +126,11 @@ class RegularizationPathDisplay:
         >>> path = ssvm_path(ChainSSVM(), X, y)
         >>> display = RegularizationPathDisplay.from_path(path, y="gap")
         """
+        if not isinstance(path, RegularizationPath):
+            raise TypeError(
+                "path must be a RegularizationPath, as returned by ssvm_path, found "
+                f"{shortened(path)}; for a fitted PathCV, use from_estimator"
+            )
         lams, rows = _points(path)
         bounds = np.array([path._certificate(lam) for lam in lams])
         curves = {

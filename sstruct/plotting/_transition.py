@@ -111,8 +111,8 @@ class TransitionDisplay:
         check_is_fitted(
             estimator,
             "edge_coef_",
-            msg="%(name)s has no edge_coef_; pass a fitted estimator, such as best_estimator_ of a "
-            "search or the last step of a pipeline",
+            msg="%(name)s has no edge_coef_; pass a fitted estimator of sequences, such as "
+            "best_estimator_ of a search or the last step of a pipeline",
         )
         display = cls(
             estimator.edge_coef_,

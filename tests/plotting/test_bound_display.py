@@ -48,3 +48,12 @@ def test_invalid_axis(results):
     with pytest.raises(ValueError, match="x must be one of"):
         BoundDisplay.from_results(results, x="hours")
     assert plt.get_fignums() == figures
+
+
+def test_error_for_other_objects_than_results(results):
+    with pytest.raises(TypeError, match=r"^result must be a MapResult.*found \[1\]"):
+        BoundDisplay.from_result([1])
+    with pytest.raises(TypeError, match=r"^results\['a'\] must be a MapResult.*found 'trws'"):
+        BoundDisplay.from_results({"a": "trws"})
+    with pytest.raises(TypeError, match=r"^results must be a dict of results by name, found \["):
+        BoundDisplay.from_results(list(results.values()))

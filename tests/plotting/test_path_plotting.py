@@ -124,6 +124,13 @@ def test_scores_of_a_search_without_refit_over_given_values(data):
     assert display.lines_[0].get_marker() == "o"
 
 
+def test_error_for_other_objects_than_paths():
+    for other in (PathCV(ChainSSVM()), ChainSSVM(), None):
+        with pytest.raises(TypeError, match=r"path must be a RegularizationPath.*from_estimator"):
+            RegularizationPathDisplay.from_path(other)
+    assert plt.get_fignums() == []
+
+
 def test_searches_that_cannot_be_drawn(path):
     with pytest.raises(TypeError, match=r"must be a fitted PathCV.*use from_path"):
         RegularizationPathDisplay.from_estimator(path)

@@ -173,6 +173,11 @@ def test_convergence_of_an_unfitted_estimator():
         ConvergenceDisplay.from_estimator(fitted())
 
 
+def test_convergence_requires_dict_of_estimators():
+    with pytest.raises(TypeError, match=r"estimators must be a dict of estimators by name, found"):
+        ConvergenceDisplay.from_estimators([ChainSSVM()])
+
+
 # Transitions
 
 
