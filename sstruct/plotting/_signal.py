@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
@@ -13,8 +15,10 @@ from sklearn.pipeline import Pipeline
 from sstruct._checks.arrays import real_array
 from sstruct._checks.shown import shortened
 from sstruct._estimators.segment.label_spans import has_spans, labels_of_spans
+from sstruct._input.boundaries import pack_changes
 from sstruct._input.label_schemes import LabelCodes, spans_in
 from sstruct._input.labels import label_list
+from sstruct.change_points import ChangePointSSVM
 from sstruct.segmentation import SegmentSSVM
 
 from ._matplotlib import drawing_axes
@@ -82,11 +86,12 @@ class SignalDisplay:
         Parameters
         ----------
         estimator : estimator
-            A fitted estimator or pipeline that predicts label sequences.
+            A fitted estimator or pipeline that predicts label sequences or change points.
         x : array of shape (L, n_features)
             One sequence, an entry of X in `predict`.
         y : array of shape (L,) or list of (start, stop, label), default=None
-            Its true labels or segments, for another strip.
+            Its true labels or segments, for another strip. For :class:`sstruct.ChangePointSSVM`,
+            its change points; the labels of segments are then their numbers.
         signal : array of shape (L,) or (L, n_channels), default=None
             The values to draw; x by default.
         ax : matplotlib Axes, default=None
@@ -108,7 +113,10 @@ class SignalDisplay:
         """
         labels = {} if y is None else {"true": y}
         labels |= {"predicted": _predicted(estimator, x)}
-        return cls.from_labels(x if signal is None else signal, labels, ax=ax)
+        signal = _signal(x if signal is None else signal)
+        if isinstance(_last(estimator), ChangePointSSVM):
+            labels = {name: _numbered(own, len(signal)) for name, own in labels.items()}
+        return cls.from_labels(signal, labels, ax=ax)
 
     @classmethod
     def from_labels(
@@ -189,9 +197,21 @@ class SignalDisplay:
         return self
 
 
+def _last(estimator):
+    """Return the last step of a pipeline, or another estimator itself."""
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
+def _numbered(changes, length):
+    """Return the segments between change points as spans, whose labels are 1, 2, ..."""
+    (places,) = pack_changes([changes], "y", np.array([length]))
+    ends = [0, *places.tolist(), length]
+    return [(start, stop, k) for k, (start, stop) in enumerate(pairwise(ends), 1)]
+
+
 def _predicted(estimator, x):
     """Return the predicted segments of a SegmentSSVM, or the labels of another estimator."""
-    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    last = _last(estimator)
     if not isinstance(last, SegmentSSVM):
         return estimator.predict([x])[0]
     X = [x] if last is estimator else estimator[:-1].transform([x])

@@ -5,7 +5,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from sstruct import SegmentSSVM
+from sstruct import ChangePointSSVM, SegmentSSVM
 from sstruct.plotting import SignalDisplay
 from sstruct.preprocessing import PerNode
 
@@ -53,6 +53,23 @@ def test_from_estimator(ax):
     assert display.segments["true"] == [(0, 4, 0), (4, 9, 1), (9, 12, 0)]
     assert len(display.lines_) == 1
     assert [*SignalDisplay.from_estimator(model, X[0], ax=ax).segments] == ["predicted"]
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_from_estimator_of_change_points(ax, piped):
+    x = np.repeat([0.0, 5.0, -5.0], [20, 30, 25]) + 0.1 * np.sin(np.arange(75.0) ** 2)
+    model = ChangePointSSVM(costs="mean", duration_bins=None)
+    if piped:
+        model = make_pipeline(FunctionTransformer(), model)
+    model.fit([x], [[20, 50]])
+    display = SignalDisplay.from_estimator(model, x, [20, 49], ax=ax)
+    assert display.segments == {
+        "true": [(0, 20, 1), (20, 49, 2), (49, 75, 3)],
+        "predicted": [(0, 20, 1), (20, 50, 2), (50, 75, 3)],
+    }
+    assert [*SignalDisplay.from_estimator(model, x, ax=ax).segments] == ["predicted"]
+    with pytest.raises(ValueError, match=r"^y\[0\] has the change point 75, but X\[0\] has 75"):
+        SignalDisplay.from_estimator(model, x, [20, 75])
 
 
 def test_no_labels(ax):
