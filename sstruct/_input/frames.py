@@ -67,6 +67,13 @@ def check_names(found, known, what, expected):
     )
 
 
+def missing_as_nan(table, values):
+    """Return the values of a data frame, an object array, with NaN for NA of pandas."""
+    if library_of(table) != "pandas":
+        return values
+    return np.where(table.isna().to_numpy(), np.nan, values)
+
+
 def label_names(table):
     """Return the column names of a data frame, of any type, as a list.
 

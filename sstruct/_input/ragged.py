@@ -37,7 +37,7 @@ from sstruct._checks.shown import brief, error_kind, shortened
 from sstruct._compat import validate_data
 from sstruct._input.completion import KnownLabels
 from sstruct._input.edge_features import is_table
-from sstruct._input.frames import check_names, column_names
+from sstruct._input.frames import check_names, column_names, missing_as_nan
 from sstruct._input.labels import (
     as_labels,
     check_reserved,
@@ -295,9 +295,26 @@ def _check_readable(X, numeric):
 
 def _not_listed(X):
     """Return the error about samples that are neither in a list nor in an array."""
-    can_iterate = hasattr(X, "__iter__") or hasattr(X, "__getitem__")
-    advice = "; use list(X.values())" if isinstance(X, Mapping) else "; use list(X)" * can_iterate
+    if isinstance(X, Mapping):
+        advice = "; use list(X.values())"
+    elif type(X).__name__.endswith("GroupBy"):  # of pandas or polars
+        advice = "; use [group for _, group in X]"
+    elif hasattr(X, "collect"):  # a lazy data frame
+        advice = "; use X.collect()"
+    else:
+        advice = "; use list(X)" * (hasattr(X, "__iter__") or hasattr(X, "__getitem__"))
     return TypeError(f"X must be a list or an array, found {type(X).__name__}{advice}")
+
+
+def _not_a_table(X):
+    """Return the error about a list with items that are neither arrays nor data frames."""
+    tables = list, tuple, np.ndarray
+    i, item = next((pair for pair in enumerate(X) if not isinstance(pair[1], tables)), (0, X[0]))
+    advice = f"; use X[{i}].collect()" if hasattr(item, "collect") else ""
+    return TypeError(
+        f"X[{i}] must be an array, a sparse matrix or a data frame, found "
+        f"{type(item).__name__}{advice}"
+    )
 
 
 def _check_not_one_sample(expected, X):
@@ -363,7 +380,9 @@ def _item_array(item, i, numeric):
         if not numeric:  # do not convert numbers to strings in mixed lists
             mixed = array.dtype.kind in "US" and not hasattr(item, "dtype")
             return np.asarray(item, dtype=object) if mixed else array
-        return array.astype(np.float64) if array.dtype == object else as_floats(array, "it")
+        if array.dtype == object:
+            return missing_as_nan(item, array).astype(np.float64)
+        return as_floats(array, "it")
     except (TypeError, ValueError, OverflowError) as error:
         raise error_kind(error)(f"X[{i}] is not a numeric 2-D array: {brief(error)}") from None
 
@@ -429,12 +448,15 @@ def pack_rows(expected, X):
         raise ValueError("X contains a value too large for dtype('float64')") from None
     except (TypeError, ValueError) as error:
         message = str(error)
-        if message.startswith(("float() argument", "setting an array")) and not hasattr(X, "shape"):
+        unreadable = message.startswith(("float() argument", "setting an array"))
+        if unreadable and not hasattr(X, "shape"):
             raise _not_listed(X) from None
-        if not message.startswith("could not convert"):
+        if unreadable and X.ndim == 1:
+            raise _not_a_table(X) from None
+        if not unreadable and not message.startswith("could not convert"):
             raise
         # The error of a data frame.
-        raise ValueError(f"X must be a table of numbers: {brief(error)}") from None
+        raise error_kind(error)(f"X must be a table of numbers: {brief(error)}") from None
     nodes = Nodes(
         numeric_rows(flat, "X"),
         np.arange(flat.shape[0] + 1),

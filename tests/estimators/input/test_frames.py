@@ -295,3 +295,34 @@ def test_error_names_sample_with_missing_values(library):
     X[2] = library.module.DataFrame({"wide": list("abcde"), "high": [1.0] * 5})
     with pytest.raises(ValueError, match=r"X\[2\] is not a numeric 2-D array"):
         ChainSSVM().fit(X, TAGS)
+
+
+def test_missing_values_of_nullable_columns_are_named():
+    pd = pytest.importorskip("pandas")
+    frames = [pd.DataFrame(x, columns=["wide", "high"]).convert_dtypes() for x in CHAINS]
+    complete = ChainSSVM(**FIT).fit(frames, TAGS)
+    assert equal(complete.w_, ChainSSVM(**FIT).fit(CHAINS, TAGS).w_)
+    frames[2].iloc[3, 1] = pd.NA
+    message = r"X\[2\] contains NaN or infinity at node 3\. Impute missing features"
+    with pytest.raises(ValueError, match=message):
+        ChainSSVM().fit(frames, TAGS)
+    assert frames[2].iloc[3, 1] is pd.NA
+
+
+def test_error_for_lazy_and_grouped_frames(library):
+    table = library.frame(CHAINS[2], ["wide", "high"])
+    grouped = (table.groupby if library.name == "pandas" else table.group_by)("wide")
+    with pytest.raises(TypeError, match=r"found \w*GroupBy; use \[group for _, group in X\]"):
+        ChainSSVM().fit(grouped, TAGS)
+    if library.name == "polars":
+        with pytest.raises(TypeError, match=r"found LazyFrame; use X.collect\(\)"):
+            MulticlassSSVM().fit(table.lazy(), TAGS[2])
+        with pytest.raises(TypeError, match=r"X\[0\] must be.*LazyFrame; use X\[0\].collect\(\)"):
+            ChainSSVM().fit([table.lazy()], [TAGS[2]])
+
+
+def test_error_for_items_that_are_not_tables():
+    with pytest.raises(TypeError, match=r"X\[0\] must be an array.* found object"):
+        ChainSSVM().fit([object(), object()], TAGS[:2])
+    with pytest.raises(TypeError, match=r"X must be a table of numbers: float\(\) argument"):
+        MulticlassSSVM().fit([[1.0, object()], [1.0, 2.0]], [0, 1])
