@@ -129,9 +129,10 @@ def labels_of_spans(spans, length, self_transitions, name, sequence):
     end, before = 0, None
     for number, (start, stop, label) in enumerate(spans):
         if start != end or stop <= start:
+            advice = "; for a gap, add a span with ignore_label or another label" * (start > end)
             raise ValueError(
                 f"{name} has the span {shortened((start, stop, label))} after node {end}; "
-                "each span must start where the one before it stops, and stop later"
+                f"each span must start where the one before it stops, and stop later{advice}"
             )
         check_label(label, f"{name} at node {start}")
         if number > 0 and label == before and not self_transitions:
