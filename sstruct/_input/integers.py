@@ -48,5 +48,5 @@ def integer_labels(item, name, kind, shape, ignore_label, *rules):
     if labels.size == 0:  # of any dtype
         labels = np.empty(shape, dtype=np.int64)
     if labels.dtype.kind not in "iuf":  # floats are whole numbers at this point
-        raise TypeError(f"{name} has dtype {labels.dtype}, expected integers")
+        raise TypeError(f"{name} has dtype {labels.dtype}, expected integers: {kind}")
     return labels, is_label(labels, ignore_label)

@@ -339,7 +339,8 @@ def tree_of(name, item, n, labeled, ignore_label=None):
         raise ValueError(
             f"{name} must be a pair (heads, labels), since labeled=True, found {shortened(item)}"
         )
-    heads = _heads(f"the heads of {name}", item[0], n, ignore_label)
+    kind = f"heads, one per token; with labeled=True, {name} is a pair (heads, labels)"
+    heads = _heads(f"{name}[0]", item[0], n, ignore_label, kind)
     labels = masked_as_none(items_of(item[1]))
     labels = as_labels(labels, ignore_label, lambda t: f"the labels of {name} at token {t + 1}")
     if len(labels) != n:
@@ -348,9 +349,9 @@ def tree_of(name, item, n, labeled, ignore_label=None):
     return np.where(unknown, UNKNOWN, heads), labels
 
 
-def _heads(name, item, n, ignore_label):
-    """Return the heads of the tokens of one sentence."""
-    given = item, name, "heads, one per token", (n,), ignore_label
+def _heads(name, item, n, ignore_label, kind="heads, one per token"):
+    """Return the heads of the tokens of one sentence; `kind` describes them in errors."""
+    given = item, name, kind, (n,), ignore_label
     heads, ignored = integer_labels(*given, lambda t: f"{name} at token {t + 1}", ADVICE)
     tokens = np.arange(1, n + 1)
     wrong = np.flatnonzero(~ignored & ((heads < 0) | (heads > n) | (heads == tokens)))

@@ -353,6 +353,14 @@ INVALID = {
     "samples": ([ONE], [[0], [0]], {}, "X has 1 samples but y has 2"),
     "text": ([ONE], [["a"]], {}, r"y\[0\] has dtype"),
     "no pair": ([ONE], [[0]], {"labeled": True}, r"y\[0\] must be a pair \(heads, labels\)"),
+    "heads only": (
+        [TWO], [[0, 1]], {"labeled": True},
+        r"y\[0\]\[0\] has shape \(\), .* with labeled=True, y\[0\] is a pair \(heads, labels\)",
+    ),
+    "pair per token": (
+        [TWO], [[(0, "root"), (1, "obj")]], {"labeled": True},
+        r"y\[0\]\[0\] has dtype <U\d+, expected integers: heads, .* is a pair \(heads, labels\)",
+    ),
     "labels": (
         [TWO], [([0, 1], ["a"])], {"labeled": True}, r"y\[0\] has 1 labels, expected 2",
     ),
