@@ -172,6 +172,11 @@ def pack_alignments(X, n_features=None, has_symbols=None):
 
 def _sample(i, item):
     """Return the AlignmentSample of an item of X, and whether it has symbols."""
+    if isinstance(item, str):
+        raise TypeError(
+            f"X[{i}] is a string, expected a tuple (first, second) of sequences; one sample is a "
+            "list of one tuple, X = [(first, second)]"
+        )
     if not isinstance(item, Mapping):
         item = {"sequences" if is_pair(item) else "features": item}
     unknown = [key for key in item if key not in KEYS]
