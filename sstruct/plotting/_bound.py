@@ -142,7 +142,7 @@ class BoundDisplay:
         >>> display = BoundDisplay.from_results(results, x="iterations")
         """
         if not isinstance(results, Mapping):
-            raise TypeError(f"results must be a dict of results by name, found {shortened(results)}")
+            raise TypeError(f"results must be a dict by name, found {shortened(results)}")
         for name, result in results.items():
             _check_result(result, f"results[{name!r}]")
         return cls({name: result.history for name, result in results.items()}).plot(
@@ -190,6 +190,7 @@ class BoundDisplay:
 
 
 def _check_result(result, name):
+    """Raise TypeError, which names the argument, for other objects than a MapResult."""
     if not isinstance(result, MapResult):
         raise TypeError(
             f"{name} must be a MapResult, as returned by map_mrf, found {shortened(result)}"

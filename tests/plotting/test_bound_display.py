@@ -55,5 +55,5 @@ def test_error_for_other_objects_than_results(results):
         BoundDisplay.from_result([1])
     with pytest.raises(TypeError, match=r"^results\['a'\] must be a MapResult.*found 'trws'"):
         BoundDisplay.from_results({"a": "trws"})
-    with pytest.raises(TypeError, match=r"^results must be a dict of results by name, found \["):
+    with pytest.raises(TypeError, match=r"^results must be a dict by name, found \["):
         BoundDisplay.from_results(list(results.values()))

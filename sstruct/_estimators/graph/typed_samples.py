@@ -151,8 +151,8 @@ def _check_parts(item, i, n_types):
     features, edges = item
     if not isinstance(features, list | tuple) or not is_sized(features) or len(features) == 0:
         raise TypeError(
-            f"the node features of X[{i}] are a {type(features).__name__}, expected a list with "
-            "an array (V_t, F_t) for each type of nodes"
+            f"the node features of X[{i}] are of type {type(features).__name__}, expected a list "
+            "with an array (V_t, F_t) for each type of nodes"
         )
     if n_types is not None and len(features) != n_types:
         raise ValueError(
@@ -161,8 +161,8 @@ def _check_parts(item, i, n_types):
         )
     if not isinstance(edges, Mapping) or sparse.issparse(edges):
         raise TypeError(
-            f"the edges of X[{i}] are a {type(edges).__name__}, expected a dict by pair of types: "
-            "{(0, 1): (edges, edge features)}"
+            f"the edges of X[{i}] are of type {type(edges).__name__}, expected a dict by pair of "
+            "types: {(0, 1): (edges, edge features)}"
         )
 
 

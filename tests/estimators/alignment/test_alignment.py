@@ -303,7 +303,7 @@ INVALID = {
     "no key": ([{}], [[0]], r"X\[0\] has none of sequences, features"),
     "string": ([{"sequences": "ab"}], [[0]], r"must be two sequences, found str"),
     "nan": ([ONE, np.nan * ONE], [[0]] * 2, r"'features' of X\[1\] contains NaN"),
-    "string": (["ab", "ab"], [[0, 1]] * 2, r"X\[0\] is a string, .* X = \[\(first, second\)\]"),
+    "strings": (["ab", "ab"], [[0, 1]] * 2, r"X\[0\] is a string, .* X = \[\(first, second\)\]"),
     "sparse": ([sparse.csr_array(np.ones((2, 2)))], [[0, 1]], r"'features' of X\[0\]"),
     "widths": ([ONE, np.ones((1, 1, 3))], [[0]] * 2, r"X\[1\] has 3 features per pair, expected 2"),
     "kinds": ([("a", "b"), ONE], [[0]] * 2, r"X\[1\] has no sequences of symbols, expected seq"),

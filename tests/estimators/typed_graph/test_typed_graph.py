@@ -237,9 +237,9 @@ NODES = [np.ones((2, 2)), np.ones((2, 3)), np.ones((1, 1))]
         (lambda X: X[0], "X[0] is a list of 3 parts"),
         (lambda X: {0: X}, "X must be a list of graphs"),
         (lambda X: [X[0], (1, 2, 3)], "X[1] is a tuple of 3 parts, expected a tuple of 2 parts"),
-        (lambda X: put(X, 1, features=NODES[0]), "the node features of X[1] are a ndarray"),
+        (lambda X: put(X, 1, features=NODES[0]), "the node features of X[1] are of type ndarray"),
         (lambda X: put(X, 1, features=NODES[:2]), "X[1] has node features of 2 types, expected 3"),
-        (lambda X: put(X, 1, edges=[[0, 1]]), "the edges of X[1] are a list, expected a dict"),
+        (lambda X: put(X, 1, edges=[[0, 1]]), "the edges of X[1] are of type list, expected a dict"),
         (
             lambda X: put(X, 1, features=[np.ones((2, 5)), *NODES[1:]]),
             "the features of type 0 of X[1] have 5 columns, expected 2",
