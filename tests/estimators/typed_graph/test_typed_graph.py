@@ -239,7 +239,7 @@ NODES = [np.ones((2, 2)), np.ones((2, 3)), np.ones((1, 1))]
         (lambda X: [X[0], (1, 2, 3)], "X[1] is a tuple of 3 parts, expected a tuple of 2 parts"),
         (lambda X: put(X, 1, features=NODES[0]), "the node features of X[1] are of type ndarray"),
         (lambda X: put(X, 1, features=NODES[:2]), "X[1] has node features of 2 types, expected 3"),
-        (lambda X: put(X, 1, edges=[[0, 1]]), "the edges of X[1] are of type list, expected a dict"),
+        (lambda X: put(X, 1, edges=[[0, 1]]), "the edges of X[1] are of type list, expected a"),
         (
             lambda X: put(X, 1, features=[np.ones((2, 5)), *NODES[1:]]),
             "the features of type 0 of X[1] have 5 columns, expected 2",
