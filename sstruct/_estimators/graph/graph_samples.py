@@ -497,20 +497,27 @@ def image_labels(y, nodes, structure):
     for i, item in enumerate(y):
         item = label_image(item)
         if item.shape != tuple(nodes.shapes[i]) and (item.size or nodes.lengths[i]):
+            shape = *nodes.shapes[i].tolist(), nodes.flat.shape[1]
             raise ValueError(
-                f"X[{i}] is an image of shape {tuple(nodes.shapes[i].tolist())} but y[{i}] has "
-                f"shape {item.shape}{_advice(f'y[{i}]', item.shape, nodes.shapes[i])}"
+                f"X[{i}] is an image of shape {shape[:2]} but y[{i}] has shape {item.shape}"
+                f"{_advice(i, item.shape, shape)}"
             )
         items.append(item.ravel())
     return flat_labels(items, nodes, structure)
 
 
-def _advice(name, found, expected):
-    """Return advice for labels of an image that have a third axis, "" otherwise."""
-    if len(found) != 3 or found[:2] != tuple(expected):
+def _advice(i, found, shape):
+    """Return advice for labels with a third axis or an image with channels first, else "".
+
+    found : shape of the labels y[i]
+    shape : height, width and channels of the image X[i]
+    """
+    if found == shape[1:]:
+        return f". If channels are the first axis, use np.moveaxis(X[{i}], 0, -1)"
+    if len(found) != 3 or found[:2] != shape[:2]:
         return ""
     if found[2] == 1:
-        return f". Use {name}[..., 0]"
+        return f". Use y[{i}][..., 0]"
     return (
-        f". Convert colors to labels; if these are indicators (one-hot), use {name}.argmax(axis=2)"
+        f". Convert colors to labels; if these are indicators (one-hot), use y[{i}].argmax(axis=2)"
     )

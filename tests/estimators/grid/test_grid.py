@@ -145,3 +145,12 @@ def test_bad_connectivity_and_forms(rng):
         GridCRFSSVM().fit(np.ones((2, 0, 3, 1)), np.ones((2, 0, 3)))
     with pytest.raises(ValueError, match="X is empty"):
         GridCRFSSVM().fit([], [])
+
+
+def test_error_for_images_with_channels_first(rng):
+    X, y = [rng.random((3, 5, 4))], [rng.integers(2, size=(5, 4))]
+    with pytest.raises(ValueError, match=r"first axis, use np.moveaxis\(X\[0\], 0, -1\)$"):
+        GridCRFSSVM().fit(X, y)
+    GridCRFSSVM(random_state=0).fit([np.moveaxis(X[0], 0, -1)], y)
+    with pytest.raises(ValueError, match=r"of shape \(3, 5\) but y\[0\] has shape \(5, 3\)$"):
+        GridCRFSSVM().fit(X, [rng.integers(2, size=(5, 3))])
