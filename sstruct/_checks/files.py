@@ -1,7 +1,8 @@
 """Replace a file only by a complete new one."""
 
 import os
-from contextlib import contextmanager
+import shutil
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,7 +11,8 @@ from tempfile import TemporaryDirectory
 def replaced_file(path):
     """Yield a temporary path for a file that becomes the one at `path` unless an error occurs.
 
-    At any time, `path` has a complete old or new version. Devices and pipes are written directly.
+    At any time, `path` has a complete old or new version. The new one keeps the permissions of the
+    old one. Devices and pipes are written directly.
     """
     path = Path(os.path.realpath(path))  # keep a link to the file
     if path.exists() and not path.is_file():
@@ -20,4 +22,6 @@ def replaced_file(path):
     with TemporaryDirectory(prefix=".", dir=path.parent, ignore_cleanup_errors=True) as folder:
         draft = Path(folder, path.name)
         yield draft
+        with suppress(FileNotFoundError):  # a new file
+            shutil.copymode(path, draft)
         os.replace(draft, path)

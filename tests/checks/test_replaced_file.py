@@ -1,6 +1,7 @@
 """Files are replaced as a whole."""
 
 import os
+import stat
 import threading
 
 import pytest
@@ -46,9 +47,21 @@ def test_pipes_are_written_directly(tmp_path):
     assert pipe.is_fifo()
 
 
-def test_permissions_match_a_new_file(tmp_path):
+def test_permissions_of_a_new_file_follow_the_umask(tmp_path):
     (tmp_path / "written").touch()
     with replaced_file(tmp_path / "replaced") as draft:
         draft.touch()
     modes = {os.stat(tmp_path / name).st_mode for name in ("written", "replaced")}
     assert len(modes) == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the platform has no permissions")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
+def test_permissions_of_an_existing_file_are_kept(tmp_path, mode):
+    path = tmp_path / "model.json"
+    path.touch()
+    path.chmod(mode)
+    with replaced_file(path) as draft:
+        draft.write_text("new")
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert path.read_text() == "new"
