@@ -102,6 +102,12 @@ class StreamingViterbi:
         self._classes = scores.classes
         self._stream = ChainStream(scores.terms, -1 if lag is None else min(lag, 2**62))
 
+    def __reduce__(self):
+        raise TypeError(
+            "a StreamingViterbi cannot be pickled or copied; pickle the model or the scores, and "
+            "create another stream from them"
+        )
+
     @property
     def n_pending(self) -> int:
         """Number of positions whose labels have not been returned."""

@@ -1,5 +1,8 @@
 """StreamingViterbi compared with decoding of whole chains."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -133,6 +136,13 @@ def test_invalid_rows_change_nothing():
     with pytest.raises(ValueError, match=r"rows\[1\] on, position 1"):
         stream.push([[3.0, 0.0], [-np.inf, -np.inf]])
     assert stream.flush().tolist() == ["a"]
+
+
+@pytest.mark.parametrize("function", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_streams_cannot_be_copied(function):
+    stream = StreamingViterbi(np.eye(2))
+    with pytest.raises(TypeError, match="pickle the model or the scores, and create another"):
+        function(stream)
 
 
 @pytest.mark.parametrize(
