@@ -519,7 +519,8 @@ class Online(StopsEarly):
 
     def _options(self, problem):
         sampling = self.sampling
-        if sampling == "auto":  # memory-mapped features are read in order
+        if sampling == "auto":
+            # "sequential" for large memory-mapped features, which Subgradient nevertheless shuffles.
             sampling = _auto_sampling(problem, costly=False)
         return {"sampling": sampling}
 
