@@ -151,3 +151,29 @@ def test_scaled_weights_are_within_eps_above_the_first_breakpoint(rng):
         small.lam = factor * first.lam
         excess = small.primal(small.flat(first.w) / factor) - small.optimum()
         assert -1e-9 <= excess <= eps
+
+
+@pytest.mark.parametrize("box", ["free", "nonnegative"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_dual_weights_are_scaled_at_breakpoints(rng, kind, box):
+    """Without a factor, the dual value may fall below that of all dual weights times lam' / lam."""
+    small = Small(rng, kind, box=box, n=3)
+    solver = PathSolver(Setup(small.problem, small.lam, small.q, Options()), small.state())
+    points = solver.path(0.1, 0.5, None)
+    next(points)  # its dual weights may be older than those of the solver
+    for point in points:
+        lam = point.breakpoint(0.1)
+        if lam > 0:
+            solver._lower(point, lam)
+            assert solver.state.dual >= lam / point.lam * point.dual * (1 - 1e-12)
+
+
+def test_warm_start_of_a_grid(rng):
+    small = Small(rng)
+    solver = PathSolver(Setup(small.problem, small.lam, small.q, Options()), small.state())
+    next(solver.grid([small.lam], 0.01, "primal"))
+    w, z = solver.state.w, small.lam * solver.state.v()
+    solver._change_lambda(0.5 * small.lam)
+    np.testing.assert_array_equal(solver.state.w, w)
+    solver._change_lambda(2 * small.lam)
+    np.testing.assert_allclose(solver.state.v(), z / (4 * small.lam), rtol=1e-12, atol=1e-14)
