@@ -21,30 +21,32 @@ def best_of_polygon(h, g, lower=None, upper=None, lam=None):
     parabola (first) or where the segment crosses a border (second).
     """
     a, b, dh, dg = segments(h, g)
-    if lam is None:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            top = -(g[a] * dh + h[a] * dg) / (2 * dh * dg)
-        shares = [np.zeros(len(a)), np.ones(len(a)), np.clip(np.nan_to_num(top), 0, 1)]
-    else:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            crossings = [(s * h[a] - g[a]) / (dg - s * dh) for s in (lower, upper)]
-        shares = [np.zeros(len(a)), np.ones(len(a))]
-        shares += [np.clip(np.nan_to_num(t), 0, 1) for t in crossings]
     found = None
-    for share in shares:
-        at_h, at_g = h[a] + share * dh, g[a] + share * dg
+    with np.errstate(divide="ignore", invalid="ignore"):
+        points = [(np.full(len(a), t), h[a] + t * dh, g[a] + t * dg) for t in (0.0, 1.0)]
         if lam is None:
-            value = np.where(at_h > 0, at_h * at_g, 0)
+            top = np.clip(np.nan_to_num(-(g[a] * dh + h[a] * dg) / (2 * dh * dg)), 0, 1)
+            points.append((top, h[a] + top * dh, g[a] + top * dg))
         else:
-            inside = (
-                (at_h > 0)
-                & (at_g >= lower * at_h - 1e-12)
-                & (at_g <= upper * at_h * (1 + 1e-12) + 1e-12)
-            )
-            value = np.where(inside, at_h + lam * at_g, -np.inf)
-        k = value.argmax()
-        if np.isfinite(value[k]) and (found is None or value[k] > found[0]):
-            found = float(value[k]), int(a[k]), int(b[k]), float(share[k])
+            for slope in (lower, upper):
+                # Not from the share, whose rounding error may exceed a small h.
+                at_h = (h[a] * dg - g[a] * dh) / (dg - slope * dh)
+                points.append(((slope * h[a] - g[a]) / (dg - slope * dh), at_h, slope * at_h))
+        for share, at_h, at_g in points:
+            if lam is None:
+                value = np.where(at_h > 0, at_h * at_g, 0)
+            else:
+                inside = (
+                    (share >= 0)
+                    & (share <= 1)
+                    & (at_h > 0)
+                    & (at_g >= lower * at_h - 1e-12)
+                    & (at_g <= upper * at_h * (1 + 1e-12) + 1e-12)
+                )
+                value = np.where(inside, at_h + lam * at_g, -np.inf)
+            k = value.argmax()
+            if np.isfinite(value[k]) and (found is None or value[k] > found[0]):
+                found = float(value[k]), int(a[k]), int(b[k]), float(share[k])
     return found
 
 
