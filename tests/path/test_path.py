@@ -121,8 +121,9 @@ def forests(rng, **parameters):
     for i in range(9):
         V = rng.integers(2, 5) if i else 3
         edges = np.array([(v, rng.integers(v)) for v in range(1, V)])
-        X.append((rng.standard_normal((V, 2)), edges, None, None))
         y.append(rng.integers(0, 3, V) if i else np.arange(3))
+        # Features depend on the labels, otherwise w = 0 may be optimal for every lambda.
+        X.append((rng.standard_normal((V, 2)) + y[-1][:, np.newaxis], edges, None, None))
     terms = graphs.blocks(X, y, "full", 3, divided=True)
     return Case(
         GraphCRFSSVM(pairwise="full", loss="hamming", random_state=0, **parameters), X, y, terms

@@ -45,7 +45,11 @@ def random_weights(rng, made, kind):
 @pytest.mark.parametrize("seed", [8, pytest.param(9, marks=pytest.mark.slow)])
 def test_thousands_of_label_sets(new_rng, kind, search, seed):
     rng, n_queries, n_missed = new_rng(seed), [], 0
-    for trial in range(175):
+    # The convex hull hides some maxima, but hardly any of labels without interactions.
+    misses = search not in ("product", "angular") and kind != "independent"
+    for trial in range(2000):
+        if trial >= 175 and (n_missed > 0 or not misses):
+            break
         K = int(rng.integers(1, 7)) if kind != "enumeration" or trial % 2 else 4
         uniform = search == "product" or bool(trial % 2)
         full = bool(rng.random() < 0.5) and kind != "cut"
@@ -65,8 +69,7 @@ def test_thousands_of_label_sets(new_rng, kind, search, seed):
         assert n_missed == 0
     else:
         assert n_missed < 0.2 * len(n_queries)
-        # The convex hull hides some maxima, but hardly any of labels without interactions.
-        assert n_missed > 0 or kind == "independent"
+        assert n_missed > 0 or not misses
 
 
 def test_the_table_agrees_with_enumeration(new_rng):
