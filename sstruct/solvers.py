@@ -520,7 +520,7 @@ class Online(StopsEarly):
     def _options(self, problem):
         sampling = self.sampling
         if sampling == "auto":
-            # "sequential" for large memory-mapped features, which Subgradient nevertheless shuffles.
+            # "sequential" for large memory-mapped features, which Subgradient shuffles.
             sampling = _auto_sampling(problem, costly=False)
         return {"sampling": sampling}
 
