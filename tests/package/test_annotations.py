@@ -18,42 +18,36 @@ IN_PYTHON = {
 }
 
 
-@pytest.mark.parametrize("name", IN_PYTHON)
-def test_every_parameter_and_result_is_annotated(name):
-    function = IN_PYTHON[name]
-    if not inspect.isfunction(function):
-        return  # a class without a constructor
-    signature = inspect.signature(function)
-    missing = [
-        parameter.name
-        for parameter in signature.parameters.values()
-        if parameter.annotation is parameter.empty and parameter.name not in ("self", "cls")
-    ]
-    assert not missing
-    # Constructors of named tuples have no return annotation.
-    of_named_tuple = function.__qualname__.startswith("namedtuple")
-    assert of_named_tuple or signature.return_annotation is not signature.empty
+def test_every_parameter_and_result_is_annotated():
+    for name, function in IN_PYTHON.items():
+        if not inspect.isfunction(function):
+            continue  # a class without a constructor
+        signature = inspect.signature(function)
+        missing = [
+            parameter.name
+            for parameter in signature.parameters.values()
+            if parameter.annotation is parameter.empty and parameter.name not in ("self", "cls")
+        ]
+        assert not missing, name
+        # Constructors of named tuples have no return annotation.
+        of_named_tuple = function.__qualname__.startswith("namedtuple")
+        assert of_named_tuple or signature.return_annotation is not signature.empty, name
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        name
-        for name, value in OBJECTS.items()
-        if hasattr(value, "_get_param_names") and hasattr(value, "fit")
-    ],
-)
-def test_fitted_attributes_are_annotated_in_the_class(name):
-    estimator = OBJECTS[name]
-    documented = [entry.name for entry in NumpyDocString(inspect.getdoc(estimator))["Attributes"]]
-    known = set().union(*(inspect.get_annotations(base) for base in estimator.__mro__))
-    known |= {
-        key
-        for key in dir(estimator)
-        if isinstance(inspect.getattr_static(estimator, key), property)
-    }
-    assert documented
-    assert not [key for names in documented for key in names.split(", ") if key not in known]
+def test_fitted_attributes_are_annotated_in_the_class():
+    for name, estimator in OBJECTS.items():
+        if not (hasattr(estimator, "_get_param_names") and hasattr(estimator, "fit")):
+            continue
+        attributes = NumpyDocString(inspect.getdoc(estimator))["Attributes"]
+        known = set().union(*(inspect.get_annotations(base) for base in estimator.__mro__))
+        known |= {
+            key
+            for key in dir(estimator)
+            if isinstance(inspect.getattr_static(estimator, key), property)
+        }
+        assert attributes, name
+        documented = [key for entry in attributes for key in entry.name.split(", ")]
+        assert not [key for key in documented if key not in known], name
 
 
 def test_package_is_marked_as_typed():

@@ -39,23 +39,23 @@ def test_public_objects_are_found():
     assert len(OBJECTS) > 150
 
 
-@pytest.mark.parametrize("name", OBJECTS)
-def test_docstrings_follow_numpydoc(name):
-    errors = [f"{code}: {text}" for code, text in validate(name)["errors"] if code not in LEFT_OUT]
+def test_docstrings_follow_numpydoc():
+    errors = [
+        f"{name}: {code}: {text}"
+        for name in OBJECTS
+        for code, text in validate(name)["errors"]
+        # Functions and classes have an example.
+        if code not in LEFT_OUT or (code == "EX01" and not is_member(name))
+    ]
     assert not errors, "\n".join(errors)
 
 
-@pytest.mark.parametrize("name", OBJECTS)
-def test_every_citation_has_a_reference_and_every_reference_is_cited(name):
-    text, _, section = (inspect.getdoc(OBJECTS[name]) or "").partition("References\n----------\n")
-    entries = re.findall(r"^\.\. \[(\d+)\] ", section, re.MULTILINE)
-    assert entries == [str(k + 1) for k in range(len(entries))]
-    assert set(re.findall(r"\[(\d+)\]_", text)) == set(entries)
-
-
-@pytest.mark.parametrize("name", [name for name in OBJECTS if not is_member(name)])
-def test_functions_and_classes_have_an_example(name):
-    assert "EX01" not in dict(validate(name)["errors"])
+def test_every_citation_has_a_reference_and_every_reference_is_cited():
+    for name, value in OBJECTS.items():
+        text, _, section = (inspect.getdoc(value) or "").partition("References\n----------\n")
+        entries = re.findall(r"^\.\. \[(\d+)\] ", section, re.MULTILINE)
+        assert entries == [str(k + 1) for k in range(len(entries))], name
+        assert set(re.findall(r"\[(\d+)\]_", text)) == set(entries), name
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -3,9 +3,8 @@
 import ast
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 # Of the checkout, since wheels contain no .pyx files.
 ROOT = Path(__file__).parents[2] / "sstruct"
@@ -72,6 +71,7 @@ def place_of(path):
     return relative.parent.as_posix()
 
 
+@cache
 def imported(path):
     """Return the modules, and names in them, that a source imports: 'a.b' and 'a.b.name'."""
     text = path.read_text().replace("\\\n", " ")
@@ -107,32 +107,28 @@ def test_the_reader_sees_imports():
     assert len(COMPILED) > 10
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_imports_follow_the_ranks(path):
-    own = place_of(path)
-    if path.name == "__init__.py" and own not in RANK:
-        assert imported(path) == []
-        return
-    for module in imported(path):
+def all_imported():
+    """Yield every source with each module, and name in it, that it imports."""
+    return ((path, module) for path in SOURCES for module in imported(path))
+
+
+def test_imports_follow_the_ranks():
+    for path, module in all_imported():
+        own = place_of(path)
+        assert own in RANK or path.name != "__init__.py", f"{name_of(path)} imports {module}"
         # The package itself: for its version, in functions.
         if module in MODULES and module != "sstruct":
             other = place_of(MODULES[module])
             assert other == own or RANK[other] < RANK[own], f"{name_of(path)} imports {module}"
 
 
-@pytest.mark.parametrize("path", COMPILED, ids=name_of)
-def test_nothing_compiled_imports_scikit_learn(path):
-    assert not any(module.split(".")[0] == "sklearn" for module in imported(path))
-
-
-@pytest.mark.parametrize(
-    "path", [path for path in SOURCES if path.parent.name != "_compat"], ids=name_of
-)
-def test_only_compat_imports_private_names_of_sklearn(path):
-    for module in imported(path):
+def test_only_python_imports_scikit_learn_and_only_compat_its_private_names():
+    for path, module in all_imported():
         parts = module.split(".")
         if parts[0] == "sklearn":
-            assert not any(part.startswith("_") for part in parts), module
+            assert path not in COMPILED, name_of(path)
+            private = any(part.startswith("_") for part in parts)
+            assert not private or path.parent.name == "_compat", f"{name_of(path)} imports {module}"
 
 
 def test_the_top_is_public():
@@ -146,9 +142,9 @@ def test_folders_have_few_files():
     assert {name_of(folder): n for folder, n in counts.items() if n > 25} == {}
 
 
-@pytest.mark.parametrize("path", [p for p in SOURCES if p.suffix == ".pyx"], ids=name_of)
-def test_compiled_sources_begin_with_their_design(path):
-    assert path.read_text().startswith("# Design:\n")
+def test_compiled_sources_begin_with_their_design():
+    for path in ROOT.rglob("*.pyx"):
+        assert path.read_text().startswith("# Design:\n"), name_of(path)
 
 
 def test_tests_compare_with_care():
@@ -162,15 +158,11 @@ def test_tests_compare_with_care():
 KNOW_ESTIMATORS = {"base", "callbacks", "missing_methods", "weight_frame", "along_lambda"}
 
 
-@pytest.mark.parametrize(
-    "path",
-    [path for path in SOURCES if path.relative_to(ROOT).parts[0] == "_estimators"],
-    ids=name_of,
-)
-def test_structures_and_fits_do_not_depend_on_estimators(path):
-    if path.stem in KNOW_ESTIMATORS:
-        return
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.FunctionDef):
-            names = [argument.arg for argument in node.args.args + node.args.kwonlyargs]
-            assert "estimator" not in names, f"{node.name} takes an estimator"
+def test_structures_and_fits_do_not_depend_on_estimators():
+    for path in (ROOT / "_estimators").rglob("*.py"):
+        if path.stem in KNOW_ESTIMATORS:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                names = [argument.arg for argument in node.args.args + node.args.kwonlyargs]
+                assert "estimator" not in names, f"{name_of(path)}: {node.name}"
