@@ -5,7 +5,6 @@ data (weights of nodes, unusual containers), the objective is not recomputed; `c
 returns whether it was.
 """
 
-import functools
 import numbers
 from types import SimpleNamespace
 
@@ -20,12 +19,13 @@ from tests.reference import (
     brute_force,
     changes,
     dependency_trees,
+    graphs,
     label_sets,
     matchings,
     segments,
+    trees,
     typed_graphs,
 )
-from tests.reference.graphs import complete_labels, drop_unlabeled, grid_graph, tiles
 
 # Tolerance for rounding, relative to the sum of the magnitudes of all terms.
 RELATIVE = 1e-9
@@ -48,27 +48,6 @@ def check_count(sizes):
     """Raise UnreadError if there are too many labelings of nodes with `sizes` labels."""
     if np.prod(sizes, dtype=float) > MAX_LABELINGS:
         raise UnreadError
-
-
-@functools.cache
-def labelings(sizes):
-    """Return all labelings of nodes whose numbers of labels are `sizes`, (n, V)."""
-    check_count(sizes)
-    return np.indices(sizes).reshape(len(sizes), -1).T
-
-
-def scored(node_scores, edges, tables):
-    """Return all labelings, in the order of `labelings`, and their scores."""
-    every = labelings(tuple(len(scores) for scores in node_scores))
-    total = sum(scores[every[:, v]] for v, scores in enumerate(node_scores))
-    for (u, v), table in zip(edges, tables, strict=True):
-        total = total + table[every[:, u], every[:, v]]
-    return every, total
-
-
-def place(labels, sizes):
-    """Return the index of a labeling among all labelings."""
-    return int(np.ravel_multi_index(tuple(int(k) for k in labels), sizes))
 
 
 # Reading accepted data ----------------------------------------------------------------------------
@@ -130,18 +109,21 @@ def sample_weights(given, n):
     return given.astype(np.float64) / given.max()
 
 
+def class_weights(model):
+    """Return the parameter class_weight with the codes of labels as keys."""
+    given = getattr(model, "class_weight", None)
+    if isinstance(given, dict):
+        given = dict(zip(encoded(given, model.classes_.tolist()), given.values()))
+    return given
+
+
 def node_costs(model, codes, weights, sizes):
     """Return the costs of labels, class factors, and whether losses are means over nodes."""
     K = len(model.classes_)
     lists = [of_sample.tolist() for of_sample in codes]
-    class_weight = getattr(model, "class_weight", None)
-    if isinstance(class_weight, dict):
-        class_weight = dict(
-            zip(encoded(class_weight, model.classes_.tolist()), class_weight.values())
-        )
     weights = [w * (np.asarray(c) >= 0).any() for w, c in zip(weights, codes)]
     cost, divided = brute_force.node_cost(model.loss, lists, weights, K, sizes)
-    factor = brute_force.class_factors(class_weight, lists, weights, sizes, K)
+    factor = brute_force.class_factors(class_weights(model), lists, weights, sizes, K)
     return np.asarray(cost), np.asarray(factor), divided
 
 
@@ -169,47 +151,38 @@ def chain_blocks(model, X, y, weights):
     X, features = zip(*(x if isinstance(x, tuple) else (x, None) for x in items(X)))
     X, (y, splits) = [dense(x) for x in X], without_spans(items(y))
     codes, K = codes_of(model, y), len(model.classes_)
-    masks = np.ones((K, K), dtype=bool), np.ones((2, K), dtype=bool)
+    for labels in codes:
+        check_count([K] * len(labels))
     if callable(model.transition_mask):
         raise UnreadError
-    if model.transition_mask is not None:
-        masks = np.asarray(model.transition_mask), masks[1]
-    ones = [np.ones(len(x)) for x in X]
-    of_segments = isinstance(model.loss, str) and model.loss in ("segments", "boundaries")
-    if not of_segments:
-        cost, factor, divided = node_costs(model, codes, weights, ones)
-        cost = factor[:, None] * cost
-    edge = np.where(masks[0], model.edge_coef_, -np.inf)
-    for sample, (x, truth, weight) in enumerate(zip(X, codes, weights, strict=True)):
-        runs = brute_force.segments(truth.tolist())
-        size = window_size(model)
-        for first, last, copied in [w for run in runs for w in brute_force.windows(*run, size)]:
-            after = last + copied
-            theta = x[first:after] @ model.coef_.T + model.intercept_
-            theta[0] += model.start_coef_ * (first == 0)
-            theta[-1] += model.end_coef_ * (last == len(x))
-            if copied:
-                theta[-1] = 0
-            n, own = after - first, last - first
-            edges = [(k, k + 1) for k in range(n - 1)]
-            part = truth[first:after]
-            tables = [edge] * (n - 1)
-            if features[sample] is not None:
-                rows = dense(features[sample])[first : after - 1]
-                tables = [edge + np.tensordot(f, model.edge_feature_coef_, 1) for f in rows]
-            every, scores = scored(list(theta), edges, tables)
-            at = place(part, (K,) * n)
-            if getattr(model, "self_transitions", False):
-                part = part + K * splits[sample][first:after]
-                every, scores, at = with_splits(model, every, scores, part, edge)
-            scores = scores + duration_scores(model, every, first == 0, last == len(x))
-            scores = scores + segment_scores(model, x, first, last, every)
-            if of_segments:
-                loss = segments.segment_losses(model.loss, part, every.tolist(), model.tolerance, K)
-            else:
-                scale = 1 / (truth >= 0).sum() if divided else 1.0
-                loss = scale * cost[part[:own] % K, every[:, :own] % K].sum(axis=1)
-            yield scores, loss, at, weight
+    mask = None if model.transition_mask is None else np.asarray(model.transition_mask)
+    form = brute_force.Model(K, edge_mask=mask)
+    options = {"class_weight": class_weights(model), "window_size": window_size(model)}
+    if features[0] is not None:
+        options["edge_features"] = [dense(of_edges) for of_edges in features]
+    edge = model.edge_coef_ if mask is None else np.where(mask, model.edge_coef_, 0)
+    own, others = [model.coef_], [model.intercept_, model.start_coef_, model.end_coef_, edge]
+    others.append(getattr(model, "edge_feature_coef_", ()))
+    if not hasattr(model, "min_duration"):
+        found = brute_force.blocks(X, codes, form, model.loss, weights, **options)
+    else:
+        kinds, bins, classes = row_kinds(model), model_bins(model), model.classes_.tolist()
+        least = limits_of(model.min_duration, classes, 1)
+        most = limits_of(model.max_duration, classes, np.inf)
+        own += [getattr(model, f"{kind}_coef_") for kind in kinds]
+        function = next((each for each in segment_features(model) if callable(each)), None)
+        if model.self_transitions:
+            codes = [np.where(k < 0, k, k + K * at) for k, at in zip(codes, splits, strict=True)]
+            others.append(model.self_transition_coef_)
+        others += [model.duration_coef_] if len(bins) else []
+        others += [model.segment_coef_] if function else []
+        found = segments.blocks(
+            X, codes, form, bins, least, most, weights=weights, kinds=kinds, function=function,
+            tolerance=model.tolerance, loss=model.loss, splits=model.self_transitions, **options,
+        )  # fmt: skip
+    w = np.concatenate([np.ravel(table) for table in own + others])
+    for block in found:
+        yield of_reference(w, block, weights[block.sample])
 
 
 def without_spans(y):
@@ -225,34 +198,8 @@ def without_spans(y):
     return labels, splits
 
 
-def with_splits(model, every, scores, truth, edge):
-    """Return all codes of segmentations, their scores, and the index of the true one."""
-    K = len(model.classes_)
-    steps = np.where(np.isneginf(np.diag(edge)), 0, model.self_transition_coef_ - np.diag(edge))
-    found = [
-        (code, score + segments.split_counts(code, K) @ steps)
-        for labels, score in zip(every.tolist(), scores, strict=True)
-        for code in segments.with_splits(labels, K)
-    ]
-    codes, values = map(np.array, zip(*found, strict=True))
-    return codes, values, int(np.flatnonzero((codes == truth).all(axis=1))[0])
-
-
-def duration_scores(model, every, starts, ends):
-    """Return the scores of durations, -inf if not allowed; 0 for models without durations."""
-    if not hasattr(model, "min_duration"):
-        return 0.0
-    classes, bins = model.classes_.tolist(), getattr(model, "duration_bins_", ())
-    least = limits_of(model.min_duration, classes, 1)
-    most = limits_of(model.max_duration, classes, np.inf)
-    out = np.zeros(len(every))
-    for row, labels in enumerate(every.tolist()):
-        if not segments.is_within(labels, starts, ends, least, most):
-            out[row] = -np.inf
-        elif len(bins):
-            count = segments.durations_of(labels, starts, ends, bins, len(classes))
-            out[row] = count @ model.duration_coef_.ravel()
-    return out
+def model_bins(model):
+    return getattr(model, "duration_bins_", ())
 
 
 def segment_features(model):
@@ -268,29 +215,6 @@ def row_kinds(model):
     return [kind for kind in segments.KINDS if kind in segment_features(model)]
 
 
-def segment_scores(model, x, first, last, every):
-    """Return the scores of features of whole segments; 0 for models without such features."""
-    kinds = row_kinds(model)
-    function = next((each for each in segment_features(model) if callable(each)), None)
-    if not kinds and not function:
-        return 0.0
-    weights = [getattr(model, f"{kind}_coef_") for kind in kinds]
-    of_function = function and {
-        (a, b): np.atleast_1d(function(x, np.array([first + a]), np.array([first + b]))[0])
-        for a in range(last - first)
-        for b in range(a + 1, last - first + 1)
-    }
-    out = np.zeros(len(every))
-    for row, labels in enumerate(every.tolist()):
-        tables, others = segments.features_of(
-            x[first:last], labels, kinds, of_function, len(model.classes_), first == 0,
-            last == len(x),
-        )  # fmt: skip
-        out[row] = sum((a * b).sum() for a, b in zip(weights, tables, strict=True))
-        out[row] += (others * model.segment_coef_).sum() if function else 0
-    return out
-
-
 def limits_of(given, classes, default):
     """Return the limit on the durations of each label."""
     if isinstance(given, dict):
@@ -301,23 +225,8 @@ def limits_of(given, classes, default):
     return [default if limit is None else limit for limit in given]
 
 
-def edge_table(model, features):
-    """Return the table of scores of an edge, computed from the public weights."""
-    K = len(model.classes_)
-    differ = 1.0 - np.eye(K)
-    if not isinstance(model.pairwise, str):
-        return -float(model.pairwise) * differ
-    if model.pairwise == "potts":
-        return model.edge_coef_[0] * differ
-    if model.pairwise == "contrast":
-        return float(np.dot(model.edge_coef_, features)) * differ
-    if model.pairwise == "full":
-        return (model.edge_coef_ + model.edge_coef_.T) / 2
-    return np.einsum("g,gab->ab", features, model.edge_coef_)
-
-
 def graph_blocks(model, X, y, weights):
-    graphs = []
+    found = []
     for graph in items(X):
         if not isinstance(graph, tuple):
             raise UnreadError
@@ -329,47 +238,46 @@ def graph_blocks(model, X, y, weights):
         edges = np.asarray(edges).reshape(-1, 2)
         features = None if features is None else edge_features(features)
         sizes = np.ones(len(x)) if sizes is None else np.asarray(sizes, dtype=float)
-        graphs.append((x, edges, features, sizes))
-    yield from _graph_blocks(model, graphs, codes_of(model, items(y)), weights)
+        found.append((x, edges, features, sizes))
+    yield from _graph_blocks(model, found, codes_of(model, items(y)), weights)
 
 
-def _graph_blocks(model, graphs, codes, weights, shapes=None):
+def _graph_blocks(model, given, codes, weights, shapes=None):
     """Yield blocks of graphs; if `shapes` of images are given, of tiles of `window_size` pixels."""
     K = len(model.classes_)
-    cost, factor, divided = node_costs(model, codes, weights, [graph[3] for graph in graphs])
-    cost = factor[:, None] * cost
-    for i, (graph, labels, weight) in enumerate(zip(graphs, codes, weights, strict=True)):
-        if (labels < 0).all():
-            continue
-        sizes = graph[3] / graph[3][labels >= 0].sum() if divided else graph[3]
-        if isinstance(model.pairwise, str) or model.pairwise > 0:  # edges matter
-            sizes = sizes * (labels >= 0)  # completed labels do not count in the loss
-            labels = complete_labels(graph, labels)
-        graph = (*graph[:3], sizes)
-        parts = [(*drop_unlabeled(graph, labels), None)]
-        if shapes is not None:
-            parts = tiles(graph, labels, shapes[i], window_size(model))
-        for (x, edges, features, scale), truth, n_own in parts:
-            theta = x @ model.coef_.T + model.intercept_
-            theta[len(x) if n_own is None else n_own :] = 0
-            tables = [
-                edge_table(model, None if features is None else features[e])
-                for e in range(len(edges))
-            ]
-            every, scores = scored(list(theta), edges, tables)
-            loss = (scale * cost[truth, every])[:, :n_own].sum(axis=1)
-            yield scores, loss, place(truth, (K,) * len(x)), weight
+    cost, factor, divided = node_costs(model, codes, weights, [graph[3] for graph in given])
+    # A number is the fixed cost of edges between different labels.
+    is_fixed = not isinstance(model.pairwise, str)
+    prepared, truth = [], []
+    for graph, labels in zip(given, codes, strict=True):
+        check_count([K] * len(labels))
+        if not is_fixed or model.pairwise > 0:  # edges matter
+            # Completed labels do not count in the loss.
+            graph = (*graph[:3], graph[3] * (labels >= 0))
+            labels = graphs.complete_labels(graph, labels)
+        prepared.append(graph)
+        truth.append(labels)
+    form = "potts" if is_fixed else model.pairwise, K, factor[:, None] * cost, weights
+    if shapes is None:
+        found = graphs.blocks(prepared, truth, *form, divided=divided)
+    else:
+        size = window_size(model)
+        found = graphs.tile_blocks(prepared, truth, shapes, size, *form, divided=divided)
+    edge = -float(model.pairwise) if is_fixed else model.edge_coef_
+    w = np.concatenate([np.ravel(table) for table in (model.coef_, model.intercept_, edge)])
+    for block in found:
+        yield of_reference(w, block, weights[block.sample])
 
 
 def grid_blocks(model, X, y, weights):
-    graphs = []
+    found = []
     for image in items(X):
-        rows, edges, features = grid_graph(dense(image), model.pairwise, model.connectivity)
-        graphs.append((rows, edges, features, np.ones(len(rows))))
+        rows, edges, features = graphs.grid_graph(dense(image), model.pairwise, model.connectivity)
+        found.append((rows, edges, features, np.ones(len(rows))))
     shapes = None
     if window_size(model) is not None:
         shapes = [dense(image).shape[:2] for image in items(X)]
-    yield from _graph_blocks(model, graphs, codes_of(model, items(y)), weights, shapes)
+    yield from _graph_blocks(model, found, codes_of(model, items(y)), weights, shapes)
 
 
 def typed_blocks(model, X, y, weights):
@@ -396,7 +304,7 @@ def typed_blocks(model, X, y, weights):
         for block in typed_graphs.blocks(
             [graph], [labels], sizes, pairs, cost, bias=model.fit_intercept, divided=divided
         ):
-            yield of_reference(model, block, weight)
+            yield of_reference(model.w_, block, weight)
 
 
 def _typed_costs(model, codes, weights):
@@ -459,62 +367,25 @@ def set_blocks(model, X, y, weights):
     form = {"bias": model.fit_intercept, "cost": (of_off, of_on), "parents": parents}
     for x, truth, weight in zip(dense(X), Y.astype(int), weights, strict=True):
         (block,) = label_sets.blocks([x], [truth], model.edges_, model.pairwise, **form)
-        yield of_reference(model, block, weight)
+        yield of_reference(model.w_, block, weight)
 
 
 def tree_blocks(model, X, y, weights):
-    parents = np.asarray(model.parents)
     for sample, states, weight in zip(items(X), items(y), weights, strict=True):
-        states = np.asarray(states)
-        if states.dtype.kind not in "iu":
-            raise UnreadError
-        kept = np.array([state != model.ignore_label for state in states.tolist()], dtype=bool)
-        theta, places, types = [], [], []
-        for p, features in enumerate(items(sample["features"])):
-            f = dense(features)
-            T = model.n_types_
-            if "positions" in sample:
-                places.append(dense(sample["positions"][p]))
-                types.append(np.zeros(len(f), dtype=int))
-            else:
-                height, width = f.shape[-3:-1]
-                row, column = np.divmod(np.tile(np.arange(height * width), T), width)
-                places.append(np.column_stack([column, row]).astype(float))
-                types.append(np.repeat(np.arange(T), height * width))
-                f = f.reshape(-1, f.shape[-1])
-            coef = np.atleast_2d(model.coef_[p])
-            bias = np.atleast_1d(model.intercept_[p])
-            theta.append((f * coef[types[p]]).sum(axis=1) + bias[types[p]])
-        scale = float(sample.get("scale", 1.0))
-        index = np.cumsum(kept) - 1
-        edges, tables = [], []
-        for p, parent in enumerate(parents):
-            if parent < 0 or not (kept[p] and kept[parent]):
-                continue
-            offset = (places[p][None] - places[parent][:, None]) / scale
-            w = np.atleast_2d(model.edge_coef_[p])[types[p]]
-            dx, dy = offset[..., 0], offset[..., 1]
-            table = -(w[:, 0] * dx**2 + w[:, 1] * dx + w[:, 2] * dy**2 + w[:, 3] * dy)
-            if sample.get("pair_scores") is not None:
-                table = table + w[:, 4] * dense(sample["pair_scores"][p])
-            if model.type_coef_ is not None:
-                table = table + model.type_coef_[p][types[parent][:, None], types[p][None]]
-            edges.append((index[parent], index[p]))
-            tables.append(table)
-        parts = np.flatnonzero(kept)
-        if len(parts) == 0:
-            continue
-        every, scores = scored([theta[p] for p in parts], edges, tables)
-        loss = np.zeros(len(every))
-        for k, p in enumerate(parts):
-            if model.loss == "distance":
-                square = ((places[p] - places[p][states[p]]) ** 2).sum(axis=1)
-                of_state = np.minimum(1, square / scale**2)
-            else:
-                of_state = np.arange(len(theta[p])) != states[p]
-            loss += of_state[every[:, k]] / (1 if model.loss == "hamming-count" else len(parts))
-        truth = place(states[parts], tuple(len(theta[p]) for p in parts))
-        yield scores, loss, truth, weight
+        truth = [-1 if s == model.ignore_label else s for s in integers(states).tolist()]
+        read = {**sample, "scale": float(sample.get("scale", 1.0))}
+        if "positions" in sample:
+            read["features"] = [dense(x) for x in items(sample["features"])]
+            read["positions"] = [dense(places) for places in sample["positions"]]
+        else:
+            read["features"] = np.array([dense(x) for x in items(sample["features"])])
+        pair_scores = sample.get("pair_scores")
+        if pair_scores is not None:
+            read["pair_scores"] = [None if each is None else dense(each) for each in pair_scores]
+        sizes = [len(x) for x in trees.listed(read)[0]]
+        check_count([size for size, state in zip(sizes, truth, strict=True) if state >= 0])
+        for block in trees.blocks(model, [read], [truth], model.loss, [1.0]):
+            yield of_reference(model.w_, block, weight)
 
 
 def integers(values):
@@ -525,9 +396,8 @@ def integers(values):
     return values
 
 
-def of_reference(model, block, weight):
+def of_reference(w, block, weight):
     """Return a block of the reference, with the sizes of the summands, which may cancel out."""
-    w = model.w_
     return block.phi @ w, block.loss, block.truth, weight, np.abs(block.phi) @ np.abs(w)
 
 
@@ -541,7 +411,7 @@ def matching_blocks(model, X, y, weights):
             i, x, columns, weight, allow_unmatched=model.allow_unmatched,
             bias=model.fit_intercept and model.allow_unmatched, hamming=model.loss == "hamming",
         )  # fmt: skip
-        yield of_reference(model, block, weight)
+        yield of_reference(model.w_, block, weight)
 
 
 def alignment_blocks(model, X, y, weights):
@@ -555,7 +425,7 @@ def alignment_blocks(model, X, y, weights):
             symbols=None if symbols is None else symbols.tolist(), symmetric=model.symmetric,
             bias=model.fit_intercept and symbols is None, local=model.method == "local",
         )  # fmt: skip
-        yield of_reference(model, block, weight)
+        yield of_reference(model.w_, block, weight)
 
 
 def dependency_blocks(model, X, y, weights):
@@ -573,7 +443,7 @@ def dependency_blocks(model, X, y, weights):
             i, x, heads, weight, codes, n_labels, projective=model.projective,
             single_root=model.single_root, hamming=model.loss == "hamming",
         )  # fmt: skip
-        yield of_reference(model, block, weight)
+        yield of_reference(model.w_, block, weight)
 
 
 def choice_blocks(model, X, y, weights):
@@ -604,7 +474,7 @@ def change_blocks(model, X, y, weights):
             tolerance=tolerance, least=least, most=most, scale=model.scale,
         )  # fmt: skip
         # Differences of sums cancel out.
-        yield of_reference(model, block, weight)
+        yield of_reference(model.w_, block, weight)
 
 
 BLOCKS = {

@@ -9,9 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, LatentSSVM, MultilabelSSVM, TreeSSVM
 from sstruct._estimators.tree.tree_state import tree_model
-from tests.estimators.tree.test_tree import candidates, cost, listed, maps
-from tests.problems.trees import joint_feature as tree_feature
-from tests.reference import graphs
+from tests.estimators.tree.test_tree import candidates, maps
+from tests.reference import graphs, trees
 
 HIDDEN = -1
 
@@ -215,14 +214,14 @@ def test_images():
 
 def tree_labelings(model, sample, truth, loss):
     """Yield (score, loss of known parts, whether they agree) of all states of a tree."""
-    x, places = listed(sample)
+    x, places = trees.listed(sample)
     known = np.flatnonzero(truth >= 0)
     for states in itertools.product(*(range(len(part)) for part in x)):
-        phi = tree_feature(
+        phi = trees.joint_feature(
             tree_model(vars(model)), model.parents_, x, places, sample.get("pair_scores"), states,
             sample["scale"],
         )  # fmt: skip
-        costs = [cost(loss, places[p], states[p], truth[p], sample["scale"]) for p in known]
+        costs = [trees.cost(loss, places[p], states[p], truth[p], sample["scale"]) for p in known]
         share = 1 if loss == "hamming-count" else len(known)
         yield phi @ model.w_, sum(costs) / share, all(states[p] == truth[p] for p in known)
 

@@ -7,36 +7,9 @@ import numpy as np
 from scipy import sparse
 
 from tests.problems.flat import tree_problem
+from tests.reference.trees import joint_feature
 
 FORESTS = ([-1], [-1, 0, 0], [2, 2, -1, 2], [1, 2, -1], [-1, 0, -1, 2])
-
-
-def joint_feature(model, parents, x, places, pair, y, unit=1.0):
-    """Return phi(x, y) by its definition, as one vector in the order of ``w_``.
-
-    x : P arrays (S_p, F)    places : P arrays (S_p, 2)    pair : None or P tables
-    """
-    P, T = len(parents), model.n_types
-    out = {name: np.zeros(block.shape) for name, block in model.layout.blocks.items()}
-    coef = out["coef"].reshape(P, T, -1)
-    edge = out["edge"].reshape(P, T, -1)
-    kind = [s * T // len(x[p]) for p, s in enumerate(y)]
-    for p, s in enumerate(y):
-        if s < 0:
-            continue
-        coef[p, kind[p]] += x[p][s]
-        if "intercept" in out:
-            out["intercept"][p, kind[p]] += 1
-        q = parents[p]
-        if q < 0 or y[q] < 0:
-            continue
-        dx, dy = (places[p][s] - places[q][y[q]]) / unit
-        edge[p, kind[p], :4] -= [dx**2, dx, dy**2, dy]
-        if pair is not None:
-            edge[p, kind[p], 4] += pair[p][y[q]][s]
-        if T > 1:
-            out["type"][p, kind[q], kind[p]] += 1
-    return np.concatenate([table.ravel() for table in out.values()])
 
 
 def make_trees(rng, parents, form="candidates", *, n_types=1, loss="distance", pairs=False,

@@ -20,9 +20,8 @@ from sstruct._problems.tree._tree_problem import TreeProblem
 from sstruct._problems.tree.tree_arguments import TreeStates
 from sstruct.masks import bio_transitions
 from tests.estimators.equal import equal
-from tests.estimators.tree.test_tree import candidates, listed, maps
-from tests.problems import trees
-from tests.reference import brute_force, graphs, label_sets
+from tests.estimators.tree.test_tree import candidates, maps
+from tests.reference import brute_force, graphs, label_sets, trees
 
 MODELS = ["potts", "contrast", "full", "directed", 0.7]
 ROUGH = {"max_iter": 1, "tol": 1e6, "random_state": 0}
@@ -354,7 +353,7 @@ def test_trees_equal_enumeration(seed, parents, form, flat):
     edge[..., [0, 2]] = 0 if flat else abs(edge[..., [0, 2]])
     known = [some_known(rng, states, 0.5) for states in y]
     for sample, states, kept in zip(X, model.predict(X, known), known, strict=True):
-        x, places = listed(sample)
+        x, places = trees.listed(sample)
 
         def score(z, x=x, places=places, sample=sample):
             pair, of_model = sample.get("pair_scores"), tree_model(vars(model))

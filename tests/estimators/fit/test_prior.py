@@ -26,9 +26,9 @@ from sstruct import (
 )
 from sstruct.datasets import make_sequences
 from sstruct.solvers import BCFW, GDMM, MPBCFW
-from tests.estimators.tree.test_tree import maps, terms_of
+from tests.estimators.tree.test_tree import maps
 from tests.path.test_path import CASES, chains, classes, sets
-from tests.reference import brute_force, dual_qp
+from tests.reference import brute_force, dual_qp, trees
 
 SOLVERS = {
     "last": MPBCFW(average=False),
@@ -375,7 +375,7 @@ def test_trees(rng, scale):
     ).fit(X, y)
     bounds = np.full((2, len(model.w_)), [[-np.inf], [np.inf]])
     model._model_of_fit().layout.views(bounds[0])["edge"][..., [0, 2]] = 0
-    terms = terms_of(model, X, y, "hamming", np.ones(len(X)))
+    terms = trees.blocks(model, X, y, "hamming", np.ones(len(X)))
     value, _ = dual_qp.optimum(terms, 0.05, bounds, prior)
     assert model.objective_ == pytest.approx(value, rel=2e-7)
     assert model.dual_objective_ <= value * (1 + 1e-9)

@@ -9,8 +9,8 @@ from sstruct import ChainSSVM, MulticlassSSVM, TreeSSVM
 from sstruct._estimators.tree.tree_state import tree_model
 from sstruct.datasets import make_sequences
 from sstruct.solvers import MPBCFW
-from tests.estimators.tree.test_tree import candidates, terms_of
-from tests.reference import brute_force, dual_qp
+from tests.estimators.tree.test_tree import candidates
+from tests.reference import brute_force, dual_qp, trees
 from tests.reference.brute_force import slack_terms
 from tests.registry import EXAMPLES
 from tests.solvers.test_optimum import TABLE, make
@@ -91,7 +91,7 @@ def test_optimum_of_trees(rng, search):
             model.fit(X, y)
     else:
         model.fit(X, y)
-    terms = slack_terms(terms_of(model, X, y, "hamming", np.ones(8)))
+    terms = slack_terms(trees.blocks(model, X, y, "hamming", np.ones(8)))
     bounds = tree_model(vars(model)).attractive_bounds()
     best, _ = dual_qp.optimum(terms, 0.1, bounds)
     primal = brute_force.primal(model.w_, 0.1, terms)

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from sstruct import TreeSSVM
-from sstruct._estimators.tree.tree_state import tree_model
 from sstruct.datasets import make_stick_figures
 from sstruct.inference import tree_max_sum
 from sstruct.metrics import mean_joint_distance
-from tests.problems.trees import joint_feature
 from tests.reference import brute_force, dual_qp
+from tests.reference.trees import blocks
 
 
 def candidates(rng, parents, n=6, F=2, pairs=False):
@@ -42,60 +41,6 @@ def maps(rng, n_parts, n_types, n=5, F=2):
     return X, y
 
 
-def listed(sample):
-    """Return features and positions of a sample of either format as lists."""
-    f = sample["features"]
-    if isinstance(f, list):
-        return f, sample["positions"]
-    y, x = np.indices(f.shape[-3:-1]).reshape(2, -1)
-    n_types = f.shape[1] if f.ndim == 5 else 1
-    return list(f.reshape(len(f), -1, f.shape[-1])), [np.tile(np.c_[x, y], (n_types, 1))] * len(f)
-
-
-def cost(loss, places, state, truth, scale):
-    """Return the cost of one part."""
-    if loss != "distance":
-        return float(state != truth)
-    move = np.subtract(places[state], places[truth]) / scale
-    return min(1.0, float(move @ move))
-
-
-def terms_of(model, X, y, loss, weights):
-    """Return the hinge terms of the objective, by enumeration."""
-    out = []
-    for sample, truth, weight in zip(X, y, weights, strict=True):
-        x, places = listed(sample)
-        known = [p for p, s in enumerate(truth) if s >= 0]
-        if not known or weight == 0:
-            continue
-        grids = np.meshgrid(*(range(len(x[p])) if p in known else [-1] for p in range(len(x))))
-        labelings = [tuple(int(g) for g in row) for row in np.stack(grids, -1).reshape(-1, len(x))]
-
-        phi = [
-            joint_feature(
-                tree_model(vars(model)), model.parents_, x, places, sample.get("pair_scores"), z,
-                sample["scale"],
-            )
-            for z in labelings
-        ]  # fmt: skip
-        divided = 1 if loss == "hamming-count" else len(known)
-        out.append(brute_force.Block(
-            sample=0,
-            labelings=labelings,
-            phi=np.array(phi),
-            loss=np.array([
-                sum(cost(loss, places[p], z[p], truth[p], sample["scale"]) for p in known) / divided
-                for z in labelings
-            ]),
-            truth=labelings.index(tuple(int(s) for s in truth)),
-            weight=weight,
-        ))  # fmt: skip
-    total = sum(block.weight for block in out)
-    for block in out:
-        block.weight /= total
-    return out
-
-
 @pytest.mark.parametrize("loss", ["distance", "hamming", "hamming-count"])
 @pytest.mark.parametrize("form", ["candidates", "pairs", "maps", "types"])
 def test_optimum_matches_independent_qp(rng, form, loss):
@@ -111,7 +56,7 @@ def test_optimum_matches_independent_qp(rng, form, loss):
     model = TreeSSVM(parents=parents, lam=lam, loss=loss, tol=1e-7, max_iter=20000, random_state=0)
     model.fit(X, y, sample_weight=weights)
     assert model.converged_
-    terms = terms_of(model, X, y, loss, weights)
+    terms = blocks(model, X, y, loss, weights)
     bounds = np.full((2, len(model.w_)), [[-np.inf], [np.inf]])
     model._model_of_fit().layout.views(bounds[0])["edge"][..., [0, 2]] = 0
     value, w = dual_qp.optimum(terms, lam, bounds)
