@@ -62,12 +62,12 @@ class Case:
         return max_marginals(self.problem, self.w, [is_forest], n_threads)
 
 
-@pytest.mark.parametrize("seed", range(200))
-def test_cuts_equal_enumeration(rng, seed):
-    edges = graphs.random_edges(rng, int(rng.integers(1, 8)), rng.uniform(0.2, 1))
-    n_nodes = int(edges.max()) + 1 if len(edges) else 3
-    case = Case(rng, n_nodes, edges, ("potts", "contrast")[seed % 2], 2, whole=seed % 3 == 0)
-    np.testing.assert_allclose(case.found(), case.enumerated(), rtol=0, atol=1e-9)
+def test_cuts_equal_enumeration(rng):
+    for k in range(200):
+        edges = graphs.random_edges(rng, int(rng.integers(1, 8)), rng.uniform(0.2, 1))
+        n_nodes = int(edges.max()) + 1 if len(edges) else 3
+        case = Case(rng, n_nodes, edges, ("potts", "contrast")[k % 2], 2, whole=k % 3 == 0)
+        np.testing.assert_allclose(case.found(), case.enumerated(), rtol=0, atol=1e-9)
 
 
 @settings(max_examples=40, deadline=None)

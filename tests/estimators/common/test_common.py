@@ -43,7 +43,7 @@ def is_checked_for_partial_fit(check, estimator):
     They make two steps for two copies of a sample, not one step of twice the length. The check of
     n_features_in_ passes `classes` to the first call of partial_fit only for classifiers.
     """
-    is_chain = type(estimator).__name__ in ("ChainSSVM", "SegmentSSVM")
+    is_chain = type(estimator).__name__ == "ChainSSVM"
     return name_of(check) not in WEIGHT_CHECKS and not (
         name_of(check) == "check_n_features_in_after_fitting" and is_chain
     )
