@@ -1,10 +1,11 @@
 """Definition of class scores: one feature per class, all of which share a single weight."""
 
 import numpy as np
+from scipy import sparse
 
 
 def embedding(n_weights, n_features, columns):
-    """Return the matrix that maps the weights of a model with class scores to those without.
+    """Return the sparse matrix that maps the weights of a model with class scores to those without.
 
     Without class scores, the weights are coef (K, n_features), followed by others. With class
     scores, feature ``columns[k]`` is the score of class k: the weights are coef of the remaining
@@ -18,4 +19,4 @@ def embedding(n_weights, n_features, columns):
             out[k * n_features + f, k * len(rest) + j] = 1
         out[k * n_features + columns[k], n_own] = 1
     out[K * n_features :, n_own + 1 :] = np.eye(n_others)
-    return out
+    return sparse.csr_array(out)

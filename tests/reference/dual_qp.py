@@ -61,3 +61,28 @@ def check_optimum(model, terms, box=None, prior=None):
     assert model.objective_ == pytest.approx(best, rel=1e-6)
     assert model.dual_objective_ == pytest.approx(best, rel=1e-6)
     return best, w
+
+
+def check_bounds(model, terms, box=None):
+    """Check dual <= optimum <= primal at w_ <= objective_, the latter three by their definition.
+
+    Returns the optimum and the primal objective.
+    """
+    best, _ = optimum(terms, model.lam_, box)
+    primal = brute_force.primal(model.w_, model.lam_, terms)
+    assert not model.dual_objective_ > best * (1 + 1e-8)
+    assert best <= primal * (1 + 1e-8)
+    assert primal <= model.objective_ * (1 + 1e-9)
+    return best, primal
+
+
+def check_working_sets(model, terms):
+    """Compare the dual objective and w_ with those of the dual weights of a warm start."""
+    alphas, lam = brute_force.read_working_sets(model._warm_state, terms), model.lam_
+    dual = brute_force.dual(alphas, lam, terms)
+    assert model.dual_objective_ == pytest.approx(dual, rel=1e-9)
+    gap = max(model.objective_ - dual, 0)
+    assert model.dual_gap_ == pytest.approx(gap, abs=1e-9 * model.objective_)
+    # The tolerance is that of the terms of the sum: w itself may be nearly 0.
+    w = brute_force.weights_of(alphas, lam, terms)
+    np.testing.assert_allclose(model.w_, w, rtol=0, atol=1e-12 / lam)

@@ -24,7 +24,7 @@ from sstruct._estimators.core.fit import chosen_options
 from sstruct._solvers.core import solver
 from sstruct._solvers.frank_wolfe import block_coordinate as frank_wolfe
 from sstruct.chain import ChainSSVM
-from sstruct.solvers import GDMM, MPBCFW, SOLVER_OF_NAME, Subgradient
+from sstruct.solvers import GDMM, MPBCFW, Subgradient
 from tests.reference import brute_force
 from tests.solvers.small import Small
 
@@ -85,19 +85,6 @@ def test_a_label_of_weight_zero_is_not_a_class(tiny_chains):
     X, y = tiny_chains
     model = ChainSSVM(lam=0.1).fit([*X, X[0]], [*y, [9]], [1] * len(X) + [0])
     assert model.classes_.tolist() == [0, 1, 2]
-
-
-@pytest.mark.parametrize("sampling", ["permutation", "uniform"])
-@pytest.mark.parametrize("solver", ["bcfw", "mp-bcfw"])
-def test_same_random_state_same_bits(tiny_chains, solver, sampling):
-    X, y = tiny_chains
-    model = ChainSSVM(lam=0.02, solver=SOLVER_OF_NAME[solver](sampling=sampling), random_state=3)
-    first, again = clone(model).fit(X, y), clone(model).fit(X, y)
-    assert first.w_.tobytes() == again.w_.tobytes()
-    assert first.w_.tobytes() == first.fit(X, y).w_.tobytes()
-    other = clone(model).set_params(random_state=4).fit(X, y)
-    assert first.w_.tobytes() != other.w_.tobytes()
-    assert first.solver_ == solver
 
 
 def test_history(tiny_chains):

@@ -436,8 +436,7 @@ def half_integral(X, Y, edges, pairwise, bias=True):
     truths = [codes.index((*(2 * row), *[0] * ((len(edges) + 31) // 32))) for row in Y]
     halves = np.array([y[:K] for y in codes]) / 2
     of_edges = np.array([
-        np.concatenate([m.ravel() if pairwise == "full" else m[1, 1:]
-                        for m in masses_of(y, edges, K)])
+        [v for m in masses_of(y, edges, K) for v in (m.flat if pairwise == "full" else m[1, 1:])]
         for y in codes
     ])  # fmt: skip
     out = []

@@ -1,9 +1,10 @@
-"""Test MultilabelSSVM with GDMM against the quadratic program over the local polytope."""
+"""Test MultilabelSSVM with GDMM against the quadratic program over half-integral labelings."""
 
 import signal
 import threading
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,58 +21,12 @@ from sstruct._solvers.gdmm.on_label_sets import SWEEPS, LabelGDMM
 from sstruct._testing._solver_access import label_state
 from sstruct.datasets import make_multilabel_pairwise
 from sstruct.solvers import GDMM
-from tests.reference.local_polytope import LocalPolytope
-
-
-def relaxed_optimum(X, Y, edges, lam, cost, weights, bias):
-    """Return the smallest primal objective, from the dual over marginals in the local polytope.
-
-    clarabel maximizes the dual -lam/2 |w|^2 + sum_i q_i L_i, where
-    w = 1/lam sum_i q_i (phi(truth) - phi(marginals)).
-    """
-    clarabel = pytest.importorskip("clarabel")
-    n, K = Y.shape
-    X = np.column_stack([X, np.ones(n)]) if bias else X
-    F, E, q = X.shape[1], len(edges), weights / weights.sum()
-    polytope = LocalPolytope(K, edges)
-    size, d = polytope.size, K * F + E
-    # Variables: w, then the marginals of every sample.
-    link, fixed, linear, constant = np.zeros((d, n * size)), np.zeros(d), np.zeros(n * size), 0.0
-    for i in range(n):
-        at = i * size
-        for k in range(K):
-            link[k * F : (k + 1) * F, at + k] = q[i] / lam * X[i]
-            fixed[k * F : (k + 1) * F] += q[i] / lam * Y[i, k] * X[i]
-            linear[at + k] = q[i] * (-cost[1, k] if Y[i, k] else cost[0, k])
-            constant += q[i] * cost[1, k] * Y[i, k]
-        for e, (u, v) in enumerate(edges):
-            link[K * F + e, at + K + 4 * e + 3] = q[i] / lam
-            fixed[K * F + e] += q[i] / lam * Y[i, u] * Y[i, v]
-    local = np.array(polytope.rows).reshape(-1, size)
-    equal = sparse.bmat(
-        [
-            [sparse.eye(d), sparse.csr_matrix(link)],
-            [sparse.csr_matrix((n * len(local), d)), sparse.kron(sparse.eye(n), local)],
-        ]
-    )
-    ends = np.r_[fixed, np.tile(polytope.sums, n)]
-    bounds = sparse.hstack([sparse.csr_matrix((n * size, d)), sparse.eye(n * size)])
-    A = sparse.csc_matrix(sparse.vstack([equal, bounds, -bounds]))
-    b = np.r_[ends, np.ones(n * size), np.zeros(n * size)]
-    quadratic = sparse.diags(np.r_[np.full(d, lam), np.zeros(n * size)]).tocsc()
-    options = clarabel.DefaultSettings()
-    options.verbose = False
-    options.max_threads = 1
-    cones = [clarabel.ZeroConeT(len(ends)), clarabel.NonnegativeConeT(2 * n * size)]
-    answer = clarabel.DefaultSolver(
-        quadratic, np.r_[np.zeros(d), -linear], A, b, cones, options
-    ).solve()
-    assert "Solved" in str(answer.status)
-    return constant - answer.obj_val
+from tests.estimators.label_set.test_multilabel import half_integral
+from tests.reference import dual_qp
 
 
 def small_problem(rng):
-    n, K, F = rng.integers(2, 7), rng.integers(2, 6), rng.integers(1, 4)
+    n, K, F = rng.integers(2, 7), rng.integers(2, 5), rng.integers(1, 4)
     X = rng.normal(size=(n, F))
     Y = (rng.random((n, K)) < rng.choice([0.2, 0.5])).astype(int)
     pairs = np.array([(u, v) for u in range(K) for v in range(u + 1, K)])
@@ -93,7 +48,15 @@ def test_optimum_matches_relaxation(new_rng, key, lam, bias):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, Y, weights)
-    best = relaxed_optimum(X, Y, edges, lam, np.tile(costs / K, (2, 1)), weights, bias)
+    terms = [
+        replace(
+            block,
+            loss=abs(np.array([y[:K] for y in block.labelings]) / 2 - truth) @ (costs / K),
+            weight=weight / weights.sum(),
+        )
+        for block, truth, weight in zip(half_integral(X, Y, edges, "and", bias), Y, weights)
+    ]
+    best, _ = dual_qp.optimum(terms, lam)
     slack = 1e-7 * max(best, 1)
     assert model.dual_objective_ <= best + slack
     assert model.objective_ >= best - slack
