@@ -86,7 +86,8 @@ def test_batches_equal_one_fit_in_the_given_order(case, solver):
     made.set_params(solver=solver, **SOLVERS[solver])
     in_parts = learned(clone(made), X, y, classes)
     at_once = learned(clone(made), X, y, classes, 1)
-    one_by_one = learned(clone(made), X, y, classes, N)
+    one_by_one = learned(clone(made), X[:5], y[:5], classes, 5)
+    one_by_one = learned(one_by_one, X[5:], y[5:], None, 1)
     whole = clone(made).set_params(solver=SOLVER_OF_NAME[solver](sampling="given"), max_iter=1)
     if classes is not None:
         whole.set_params(classes=classes)
