@@ -1,4 +1,4 @@
-"""The initial w of warm starts for given dual weights, compared with the definition."""
+"""Warm starts for other lam, bounds and sample weights; the initial w by its definition."""
 
 from dataclasses import replace
 
@@ -8,8 +8,12 @@ import pytest
 from sstruct import ChainSSVM, MulticlassSSVM
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.core.warm_start import rescaled
+from sstruct.datasets import make_sequences
+from sstruct.solvers import MPBCFW
 from tests.reference import boxed_qp, brute_force
 from tests.solvers.small import BOUNDS, KINDS, Small, after_passes
+
+KEPT = ("dual", "primal")
 
 
 def after_some_passes(small):
@@ -77,18 +81,32 @@ def reweighted(small, q):
 
 
 @pytest.mark.parametrize("estimator", [ChainSSVM, MulticlassSSVM])
-@pytest.mark.parametrize("bounded", [False, True])
-def test_primal_and_dual_reach_the_same_optimum(rng, estimator, bounded):
+@pytest.mark.parametrize("solver", ["auto", MPBCFW(sampling="gap", cache=True, step="away")])
+def test_primal_and_dual_reach_the_same_optimum(rng, estimator, solver):
     X, y = rng.standard_normal((30, 3)), rng.integers(0, 3, 30)
     weights = rng.uniform(0.5, 2, 30)
     terms = {"boundaries": False, "transitions": False} if estimator is ChainSSVM else {}
-    bounds = [[-0.2] * 12, [0.3] * 12] if bounded else None
-    given = {**terms, "bounds": bounds, "tol": 1e-8, "max_iter": 100_000, "random_state": 0}
-    cold = {lam: estimator(lam=lam, **given).fit(X, y, weights) for lam in (0.02, 0.05, 0.3)}
-    for warm_start in ("dual", "primal"):
-        model = estimator(**given, lam=0.05, warm_start=warm_start).fit(X, y)
-        for lam in (0.05, 0.3, 0.02):  # also after a fit with other sample weights
-            model.set_params(lam=lam).fit(X, y, weights)
+    given = {**terms, "solver": solver, "tol": 1e-8, "max_iter": 100_000, "random_state": 0}
+    models = [estimator(**given, lam=0.05, warm_start=kind).fit(X, y) for kind in KEPT]
+    box = [[-0.2] * 12, [0.3] * 12]
+    # Down and up, also after a fit with other sample weights, or with other bounds.
+    for lam, bounds in ((0.05, None), (0.3, box), (0.02, None), (0.02, box), (0.1, box)):
+        cold = estimator(**given, lam=lam, bounds=bounds).fit(X, y, weights)
+        for model in models:
+            model.set_params(lam=lam, bounds=bounds).fit(X, y, weights)
             assert model.converged_
-            assert model.objective_ == pytest.approx(cold[lam].objective_, rel=3e-8)
-            assert model.dual_objective_ == pytest.approx(cold[lam].objective_, rel=3e-8)
+            assert model.objective_ == pytest.approx(cold.objective_, rel=3e-8)
+            assert model.dual_objective_ == pytest.approx(cold.objective_, rel=3e-8)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_primal_starts_from_w_and_dual_does_not():
+    # One pass after lam was halved: w has hardly moved, while kept dual weights double it.
+    X, y = make_sequences(n_samples=40, random_state=0)
+    moved = {}
+    for kind in ("primal", "dual"):
+        model = ChainSSVM(lam=0.1, warm_start=kind, tol=1e-4, solver="bcfw", random_state=0)
+        w = model.fit(X, y).w_
+        model.set_params(lam=0.05, max_iter=1).fit(X, y)
+        moved[kind] = np.linalg.norm(model.w_ - w) / np.linalg.norm(w)
+    assert moved["primal"] < 0.5 * moved["dual"]
