@@ -241,14 +241,18 @@ def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, b
     def rows(i):
         return slice(start[i], start[i] + sizes[i])
 
-    def phi(i, y):
+    def whole(i, y):
         none = np.zeros((n_copies[i], F))
         out = graphs.joint_feature(
             np.concatenate([X[rows(i)], none]), y, edges[i], of_edges[i], pairwise, K, bias
         )
         for label in y[sizes[i] :] if bias else ():  # copies have no bias
             out[K * F + label] -= 1
-        return out @ embedded(len(out)) if scored else out
+        return out
+
+    def phis(i, every):
+        found = np.array([whole(i, y) for y in every])
+        return found @ embedded(found.shape[1]) if scored else found
 
     def loss(i, y):
         own = zip(node_weight[rows(i)], labels[rows(i)], y, strict=not copies)
@@ -261,7 +265,8 @@ def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, b
     w = problem.layout.public(w)
     return SimpleNamespace(
         problem=problem,
-        phi=phi,
+        phi=lambda i, y: phis(i, [y])[0],
+        phis=phis,
         loss=loss,
         constant=constant,
         w=w,
