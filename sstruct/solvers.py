@@ -741,7 +741,9 @@ DEFAULT_SOLVERS = {
 
 def _auto_sampling(problem, costly):
     """Return the value of ``sampling="auto"``: sequential for data larger than memory."""
-    mapped = sum(rows.mapped_bytes for rows, _ in problem.feature_rows())
+    mapped = 0
+    for rows, _ in problem.feature_rows():
+        mapped += rows.mapped_bytes
     if mapped and mapped > _working_memory():
         return "sequential"
     return "gap" if costly else "permutation"

@@ -84,7 +84,7 @@ class HeldOutMetaEstimator(MetaSSVM):
             )
         if estimator is not self.estimator:
             estimator._fitted()
-        elif getattr(estimator._structure().chosen_solver, "checkpoint", None) is not None:
+        elif estimator._structure().solver_option("checkpoint") is not None:
             raise ValueError(
                 f"checkpoint of the solver is not supported by {name}, which makes several fits; "
                 "use checkpoint=None"

@@ -73,7 +73,7 @@ def check_not_set(structure, errors):
     errors : messages by name
     """
     for name, message in errors.items():
-        value = structure.parameters.get(name, getattr(structure.chosen_solver, name, None))
+        value = structure.parameters.get(name, structure.solver_option(name))
         if value is not None and value is not False:
             raise ValueError(message)
 
@@ -118,7 +118,7 @@ def prepare_training(structure, samples, completion=None, validation=None, model
     held_out = empty = None
     if structure.prior is not None:
         structure = with_prior(structure)
-    if getattr(structure.chosen_solver, "early_stopping", None):
+    if structure.solver_option("early_stopping"):
         structure, samples, held_out, empty = train_validation_split(structure, samples, validation)
     elif validation is not None and validation.given:
         raise ValueError(
@@ -270,7 +270,7 @@ class Fit:
         if training.held_out is not None:
             scorer = Scorer(structure, training, self.fitted_attributes)
             setup.held_out = BestWeights(scorer, solver.n_iter_no_change)
-        if getattr(structure.chosen_solver, "checkpoint", None) is not None:
+        if structure.solver_option("checkpoint") is not None:
             setup.checkpoint = _checkpoint(structure, training, options)
         if warm_state is not None:
             setup.warm = _warm(structure, training, warm_state)
@@ -288,9 +288,7 @@ class Fit:
             run_class = structure.solvers[self.solver]
             if isinstance(training.problem, PartitionedBlocks):
                 run_class = DistributedFit
-            elif training.whole is not None and getattr(
-                structure.chosen_solver, "couple_windows", None
-            ):
+            elif training.whole is not None and structure.solver_option("couple_windows"):
                 run_class = Coupled
             run = run_class(setup)
             solution = run.solve()
@@ -460,4 +458,4 @@ def _checkpoint(structure, training, options):
     if training.held_out is not None:
         parts["validation set"] = [np.array(training.held_out.fingerprint())]
     fingerprints = {name: fingerprint(arrays) for name, arrays in parts.items()}
-    return Checkpoint(getattr(structure.chosen_solver, "checkpoint", None), fingerprints)
+    return Checkpoint(structure.solver_option("checkpoint"), fingerprints)

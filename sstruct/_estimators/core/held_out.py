@@ -72,9 +72,7 @@ def _at_random(structure, samples):
             "split the samples yourself, and pass X_val and y_val to fit"
         )
     seed = structure.random_state
-    continues = (
-        structure.warm_start or getattr(structure.chosen_solver, "checkpoint", None) is not None
-    )
+    continues = structure.warm_start or structure.solver_option("checkpoint") is not None
     if continues and not isinstance(seed, int | np.integer):
         raise ValueError(
             "early_stopping=True with warm_start or a checkpoint must draw the same validation "

@@ -233,7 +233,7 @@ def _packed_parts(structure, client, sources, weights):
         found = parts.begin("labels", [()] * len(parts))
         _check_one_kind(found, [part.number for part in sources])
         classes = None if found[0] is None else structure.joined_labels(found)
-    for_file = getattr(structure.chosen_solver, "checkpoint", None) is not None
+    for_file = structure.solver_option("checkpoint") is not None
     facts = parts.begin("pack", [(classes, for_file)] * len(parts))
     empty = [
         np.array(part.rows, dtype=np.intp)[fact.empty if _is_left_out(fact) else fact["empty"]]

@@ -333,6 +333,10 @@ class Structure:
             )
         return DEFAULT_SOLVERS[solver]
 
+    def solver_option(self, name):
+        """Return an option of the chosen solver; None if the solver has no such option."""
+        return getattr(self.chosen_solver, name, None)
+
     @property
     def has_objective(self):
         """Whether the chosen solver minimizes the objective."""

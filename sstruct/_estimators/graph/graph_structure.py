@@ -107,7 +107,7 @@ class GraphStructure(NodeStructure):
         # Planes are relative to the true labelings, so a warm start requires the same ones.
         explicit = self._with_planes(problem) if completion is None else problem
         if explicit is not problem:
-            if self.warm_start or getattr(self.chosen_solver, "checkpoint", None) is not None:
+            if self.warm_start or self.solver_option("checkpoint") is not None:
                 explicit.keep_labelings()
             # Planes contain losses, and indices of weights; a warm start requires the same ones.
             common += [np.array(problem.n_weights)]

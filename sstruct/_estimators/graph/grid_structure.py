@@ -46,5 +46,5 @@ class GridStructure(Windowed, GraphStructure):
 
     def _with_planes(self, problem):
         # Planes contain losses, which multipliers on copies change.
-        coupled = getattr(self.chosen_solver, "couple_windows", None) and problem.n_copied
+        coupled = self.solver_option("couple_windows") and problem.n_copied
         return problem if coupled else super()._with_planes(problem)

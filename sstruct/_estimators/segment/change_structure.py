@@ -133,7 +133,7 @@ class ChangePointStructure(Structure):
             for i in np.flatnonzero(used)
         ])  # fmt: skip
         problem = ExplicitProblem(ChangePointProblem(sums, of_model, truth, windows))
-        if self.warm_start or getattr(self.chosen_solver, "checkpoint", None) is not None:
+        if self.warm_start or self.solver_option("checkpoint") is not None:
             problem.keep_labelings()
 
         supported = not self.warm_start and find_spec("clarabel") is not None
