@@ -451,7 +451,7 @@ def pack_rows(expected, X):
         unreadable = message.startswith(("float() argument", "setting an array"))
         if unreadable and not hasattr(X, "shape"):
             raise _not_listed(X) from None
-        if unreadable and X.ndim == 1:
+        if unreadable and len(X.shape) == 1:
             raise _not_a_table(X) from None
         if not unreadable and not message.startswith("could not convert"):
             raise

@@ -49,12 +49,13 @@ def make(rng, *, model=None, n=9, ignored=False, F=3, K=3, csr=False):
 
 
 def certify(estimator, X, y, lam, model, loss="hamming-count", weights=None):
-    """Recompute primal, dual and the optimum by their definitions."""
+    """Recompute primal, dual and the optimum by their definitions; return the reference's blocks."""
     terms = brute_force.blocks(X, y, model, loss, weights)
     assert estimator.lam_ == pytest.approx(lam)
     dual_qp.check_working_sets(estimator, terms)
     best, _ = dual_qp.check_optimum(estimator, terms)
     assert estimator.objective_ - estimator.dual_objective_ <= estimator.tol * best * 1.01
+    return terms
 
 
 def compare(X, y, *, model=None, loss="hamming-count", weights=None, **parameters):

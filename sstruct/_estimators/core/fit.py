@@ -59,7 +59,7 @@ def _check_solver(structure, chosen):
             f"{name}={shortened(parameters[name])} is not supported by solver={chosen.name!r}; "
             f"use {name}={values[0]!r} or solver={' or '.join(others[:3])}"
         )
-    if getattr(chosen, "couple_windows", False) and "window_size" not in parameters:
+    if structure.solver_option("couple_windows") and "window_size" not in parameters:
         raise ValueError(
             f"couple_windows=True of {type(chosen).__name__} is not supported by "
             f"{structure.estimator_name}, which does not split samples into windows; use "
