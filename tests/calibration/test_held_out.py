@@ -55,6 +55,7 @@ KINDS = {
 kinds = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 
 
+@pytest.mark.slow
 @kinds
 @pytest.mark.parametrize("n_jobs", [2, -1])
 def test_results_do_not_depend_on_n_jobs(kind, n_jobs):

@@ -97,6 +97,7 @@ def test_empty_partitions_are_ignored(client, kind, form):
         remote.score(partitions([nothing] * N), partitions([no_labels] * N))
 
 
+@pytest.mark.slow
 def test_indices_of_empty_samples_count_those_of_weight_zero(client):
     X, y = without(CHAINS, range(8, 12), []), without(TAGS, range(8, 12), [])
     weights = (np.arange(N) != 1).astype(float)

@@ -279,6 +279,7 @@ class Unreadable:
         return unreadable, ()
 
 
+@pytest.mark.slow
 def test_a_worker_that_cannot_unpickle_a_call_is_lost(client, monkeypatch):
     monkeypatch.setattr(dask_cluster, "CHECK", 0.05)
     monkeypatch.setattr(dask_cluster, "TRANSFER", 0.3)

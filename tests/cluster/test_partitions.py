@@ -559,6 +559,7 @@ def test_warm_start_continues_from_the_last_fit(client, data, kind, options):
     check_warm_start(model, *data, partitions, 1.0 + np.arange(90) % 3, lam=0.4)
 
 
+@pytest.mark.slow
 def test_a_cluster_lost_at_the_end_of_a_fit_leaves_the_model(client, data, monkeypatch):
     X, y = partitions(data[0]), partitions(data[1])
     ask = DaskPartitions.ask
@@ -604,6 +605,7 @@ def test_a_warm_started_fit_resumes_from_a_file_and_moves_between_workers(client
     assert_same_model(again().set_callbacks(end).fit(X, y), whole)
 
 
+@pytest.mark.slow
 def test_a_warm_start_needs_its_partitions(client, data):
     X, y = data
     model = ChainSSVM(**WARM).fit(partitions(X), partitions(y))

@@ -16,13 +16,13 @@ START = (
 )
 # Domain, seed and cases: a few seconds each on an idle core. Pieces of seed 1 are not slow.
 PIECES = [
-    ("estimators", 1, 450), ("estimators", 2, 2000), ("estimators", 3, 2000),
-    ("functions", 1, 600), ("functions", 2, 2500),
-    ("files", 1, 400), ("files", 2, 1500),
-    ("checkpoints", 1, 250), ("checkpoints", 2, 1500),
-    ("models", 1, 350), ("models", 2, 1500),
-    ("stored", 1, 350), ("stored", 2, 1500),
-    ("latent", 1, 120), ("latent", 2, 500),
+    ("estimators", 1, 220), ("estimators", 2, 2000), ("estimators", 3, 2000),
+    ("functions", 1, 300), ("functions", 2, 2500),
+    ("files", 1, 200), ("files", 2, 1500),
+    ("checkpoints", 1, 120), ("checkpoints", 2, 1500),
+    ("models", 1, 170), ("models", 2, 1500),
+    ("stored", 1, 170), ("stored", 2, 1500),
+    ("latent", 1, 60), ("latent", 2, 500),
 ]  # fmt: skip
 
 

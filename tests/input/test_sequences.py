@@ -222,6 +222,7 @@ def test_keys_are_checked(key, message):
         make("dense", [1, 2, 3])[0][key]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 def test_grid_search_in_processes(rng, storage):
     lengths = rng.integers(1, 6, size=30)

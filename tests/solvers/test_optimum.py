@@ -49,7 +49,7 @@ def make(rng, *, model=None, n=9, ignored=False, F=3, K=3, csr=False):
 
 
 def certify(estimator, X, y, lam, model, loss="hamming-count", weights=None):
-    """Recompute primal, dual and the optimum by their definitions; return the reference's blocks."""
+    """Recompute primal, dual and optimum by their definitions; return the blocks."""
     terms = brute_force.blocks(X, y, model, loss, weights)
     assert estimator.lam_ == pytest.approx(lam)
     dual_qp.check_working_sets(estimator, terms)

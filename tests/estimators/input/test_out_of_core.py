@@ -212,6 +212,7 @@ print(peak - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 def test_features_on_disk_are_not_copied(rng, tmp_path):
     X, y, _ = make_chains(rng, n=3000, d=1500)

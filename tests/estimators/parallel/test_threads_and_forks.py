@@ -74,6 +74,7 @@ needs_openmp = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @needs_openmp
 @pytest.mark.parametrize("share", [1, 2])
 def test_a_worker_of_joblib_uses_at_most_its_share(share):
