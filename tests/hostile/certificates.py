@@ -469,8 +469,10 @@ def change_blocks(model, X, y, weights):
         # The weight of an empty signal does not count, and codes of long ones are too many.
         if len(x) == 0 or 2 ** (len(x) - 1) > MAX_LABELINGS:
             raise UnreadError
+        # Differences of unsigned integers overflow.
+        places = [int(t) if isinstance(t, np.unsignedinteger) else t for t in places]
         (block,) = changes.blocks(
-            [x], [list(places)], costs, bins,
+            [x], [places], costs, bins,
             tolerance=tolerance, least=least, most=most, scale=model.scale,
         )  # fmt: skip
         # Differences of sums cancel out.
