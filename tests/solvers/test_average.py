@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._problems.core._thread_pool import ThreadPool
+from sstruct._solvers.core import _average
 from sstruct._solvers.core._average import PassAverage
 from sstruct._solvers.frank_wolfe._approximate_pass import approximate_pass
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
@@ -146,6 +147,12 @@ def test_average_covers_all_iterates(new_rng, key, lam, kind, box, n_blocks):
         references = followed(references, state, exact=False)
 
 
+@pytest.fixture
+def compact_vectors(monkeypatch):
+    """Store averages of few weights like those of many."""
+    monkeypatch.setattr(_average, "MIN_COMPACT", 0)
+
+
 def some_iterates(rng, share):
     """Return 60 iterates of 50 weights, each nonzero with probability `share` from some pass on."""
     nonzero = (rng.random(50) < share) & (rng.integers(40, size=50) < np.arange(60)[:, np.newaxis])
@@ -153,7 +160,7 @@ def some_iterates(rng, share):
 
 
 @pytest.mark.parametrize("share", [0.05, 0.7, 1.0])
-def test_the_average_of_passes_is_a_mean_that_forgets(rng, share):
+def test_the_average_of_passes_is_a_mean_that_forgets(rng, share, compact_vectors):
     iterates = some_iterates(rng, share)
     average = PassAverage(50)
     shares = np.zeros(60)
@@ -172,7 +179,7 @@ def test_the_average_of_passes_is_a_mean_that_forgets(rng, share):
 
 
 @pytest.mark.parametrize("share", [0.05, 0.7, 1.0])
-def test_average_of_passes_is_resumed(rng, share):
+def test_average_of_passes_is_resumed(rng, share, compact_vectors):
     iterates = some_iterates(rng, share)[::6]
     whole, first, second = (PassAverage(50) for _ in range(3))
     for w in iterates:
@@ -190,7 +197,9 @@ def test_average_of_passes_is_resumed(rng, share):
 
 @pytest.mark.parametrize("share", [0.05, 0.7, 1.0])
 @pytest.mark.parametrize("share_of_w", [0.05, 1.0])
-def test_an_average_of_passes_is_evaluated_in_the_memory_of_w(rng, share, share_of_w):
+def test_an_average_of_passes_is_evaluated_in_the_memory_of_w(
+    rng, share, share_of_w, compact_vectors
+):
     average = PassAverage(50)
     for w in some_iterates(rng, share):
         average.add(w)

@@ -27,6 +27,8 @@ cdef double GROWTH = 7
 cdef double MIN_RATE = 0.1
 # Bytes of an entry with its index, and of an entry of a vector of all weights.
 cdef Py_ssize_t COMPACT = 12, WHOLE = 8
+# The average of fewer weights has an entry for each of them.
+MIN_COMPACT = 4096
 
 
 cdef class RunningAverage:
@@ -97,7 +99,12 @@ cdef class PassAverage:
 
     def __init__(self, n_weights):
         self.n_weights, self.count = n_weights, 0
-        self.index, self.entries = np.empty(0, dtype=np.int32), np.empty(0)
+        self._clear()
+
+    def _clear(self):
+        is_small = self.n_weights < MIN_COMPACT
+        self.index = None if is_small else np.empty(0, dtype=np.int32)
+        self.entries = np.zeros(self.n_weights if is_small else 0)
 
     def add(self, const double[::1] w not None):
         """Add an iterate to the average."""
@@ -108,7 +115,7 @@ cdef class PassAverage:
     def resume(self, const double[::1] w not None, count):
         """Replace the average by w, the average of `count` iterates."""
         self._check_size(w)
-        self.index, self.entries = np.empty(0, dtype=np.int32), np.empty(0)
+        self._clear()
         self.count = count
         self._approach(w, 1)
 
