@@ -35,7 +35,7 @@ from defaults_data import SETS, taken
 from scipy import sparse
 
 from sstruct import GraphCRFSSVM, MultilabelSSVM, Sequences, TreeSSVM
-from sstruct._estimators.core.lam_from_scale import feature_spread
+from sstruct._estimators.core.lam_from_scale import TrainedNodes, feature_spread, scale_of
 
 COLUMNS = (
     *("data", "what", "n", "nodes", "S", "V", "lam"),
@@ -127,7 +127,9 @@ def measure(name, found):
     features, nodes = node_features(trial)
     squares = features.multiply(features) if sparse.issparse(features) else features**2
     S = float(squares.sum() / features.shape[0]) + 1
-    V = feature_spread(features, np.ones(features.shape[0]), bias=True)
+    ones = np.ones(features.shape[0])
+    trained = TrainedNodes(features, ones, n_nodes=1.0, mean_cost=1.0, bias=True)
+    V = feature_spread(scale_of(trained, 1.0).moments, 1.0)
     n = float(np.mean([len(fit) for fit, _ in trial.folds()]))
     about = {"data": name, "n": n, "nodes": float(nodes), "S": S, "V": V}
     for what in wanted:

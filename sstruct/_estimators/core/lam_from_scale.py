@@ -188,7 +188,7 @@ def lam_from_scale(scale, slack=False, pairwise_scale=1.0, proportional=False):
     labels hardly improve the prediction; the power of the number of nodes makes fits faster.
     """
     nodes, total_weight = scale.nodes, scale.total_weight
-    spread = _spread(scale.moments, nodes.bias * (pairwise_scale * pairwise_scale))
+    spread = feature_spread(scale.moments, nodes.bias * (pairwise_scale * pairwise_scale))
     cost = nodes.mean_cost or 1.0
     if not slack:
         cost *= nodes.cost_spread
@@ -209,7 +209,7 @@ def lam_from_scale(scale, slack=False, pairwise_scale=1.0, proportional=False):
     return float(lam)
 
 
-def feature_spread(features, weights, bias):
+def feature_spread(moments, bias):
     r"""Return the sum of the variances of features, with less weight on outlying scales.
 
     .. math:: V = \max\Big( \Big(\sum_f p_f\Big) \Big(
@@ -224,22 +224,16 @@ def feature_spread(features, weights, bias):
 
     Parameters
     ----------
-    features : ndarray or CSR matrix of shape (n_rows, n_features)
-    weights : ndarray of shape (n_rows,)
-        At least one is positive.
-    bias : bool
+    moments : tuple
+        Of the features, see `Scale`.
+    bias : float
+        Square of the feature of the bias; 0 without one.
 
     Returns
     -------
     float
         Infinite if squares of features overflow.
     """
-    nodes = TrainedNodes(features, weights, n_nodes=1.0, mean_cost=1.0, bias=bias)
-    return _spread(scale_of(nodes, total_weight=1.0).moments, bias)
-
-
-def _spread(moments, bias):
-    """`feature_spread` from the moments of the features; bias: the square of its feature."""
     with np.errstate(over="ignore", invalid="ignore"):
         total, present, mean, squares = moments
         if total == 0:  # there are no rows, as in matchings without pairs

@@ -29,6 +29,12 @@ from tests.estimators.custom.choices import Choice
 PARENTS = [-1, 0, 0]
 
 
+def spread_of(features, weights, bias):
+    """Return the spread of features, read in chunks."""
+    nodes = TrainedNodes(features, weights, n_nodes=1.0, mean_cost=1.0, bias=bias)
+    return feature_spread(scale_of(nodes, 1.0).moments, bias)
+
+
 def definition(rows, weights, bias):
     """Return the spread, computed separately for each feature."""
     total = weights.sum()
@@ -61,13 +67,13 @@ def test_spread_is_its_definition(n, F, density, shift, dtype, bias, key, new_rn
     weights[0] = 1
     expected = definition(rows, weights, bias)
     close = {"rel": 1e-6, "abs": 1e-9 * max(shift, 1)}
-    assert feature_spread(rows, weights, bias) == pytest.approx(expected, **close)
+    assert spread_of(rows, weights, bias) == pytest.approx(expected, **close)
     stored = sparse.csr_matrix(rows)
-    assert feature_spread(stored, weights, bias) == pytest.approx(expected, **close)
+    assert spread_of(stored, weights, bias) == pytest.approx(expected, **close)
     copies = np.repeat(rows, weights.astype(int), axis=0)
     ones = np.ones(len(copies))
     for same in (copies, sparse.csr_matrix(copies)):
-        assert feature_spread(same, ones, bias) == pytest.approx(expected, **close)
+        assert spread_of(same, ones, bias) == pytest.approx(expected, **close)
 
 
 def test_parts_of_the_rows_make_the_whole(rng, monkeypatch):
@@ -75,10 +81,10 @@ def test_parts_of_the_rows_make_the_whole(rng, monkeypatch):
     rows[:, 0] *= rng.random(200) < 0.3
     stored, weights = sparse.csr_matrix(rows), rng.random(200)
     weights[40:80] = 0
-    whole = feature_spread(rows, weights, True)
+    whole = spread_of(rows, weights, True)
     monkeypatch.setattr(lam_from_scale, "AT_ONCE", 7)
-    assert feature_spread(rows, weights, True) == pytest.approx(whole, rel=1e-12)
-    assert feature_spread(stored, weights, True) == pytest.approx(whole, rel=1e-12)
+    assert spread_of(rows, weights, True) == pytest.approx(whole, rel=1e-12)
+    assert spread_of(stored, weights, True) == pytest.approx(whole, rel=1e-12)
 
 
 def test_stored_zeros_and_constants_have_no_spread():
@@ -87,9 +93,9 @@ def test_stored_zeros_and_constants_have_no_spread():
     stored.data[0] = 0
     weights = np.ones(3)
     expected = definition(stored.toarray()[:, :2], weights, False)
-    assert feature_spread(stored, weights, False) == pytest.approx(expected)
-    assert feature_spread(np.full((4, 2), 10.0), np.ones(4), False) == pytest.approx(200 / 400)
-    assert feature_spread(np.full((4, 2), 10.0), np.ones(4), True) == pytest.approx(200 / 400)
+    assert spread_of(stored, weights, False) == pytest.approx(expected)
+    assert spread_of(np.full((4, 2), 10.0), np.ones(4), False) == pytest.approx(200 / 400)
+    assert spread_of(np.full((4, 2), 10.0), np.ones(4), True) == pytest.approx(200 / 400)
 
 
 CHAINS = [[[0.0], [2.0]], [[4.0]], [[2.0], [2.0], [2.0]]]
