@@ -30,6 +30,10 @@ CHECKS_WITHOUT_DATA = (
     "check_set_params",
     "check_valid_tag_types",
 )
+# Parameters whose values fit the labels or features of an example's samples only.
+FOR_SAMPLES = {"class_scores", "constraints", "prior", "transitions"}
+# LinearSVC fails in the same case.
+REQUIRES_INTERCEPT = ("check_class_weight_classifiers", {"fit_intercept": False})
 examples = pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)
 
 
@@ -55,26 +59,38 @@ def checks_of(estimator):
 
 
 def sklearn_checks():
+    """Yield an estimator, a check and whether the test is slow."""
     for example in EXAMPLES.values():
         kind = example.estimator
         for parameters in example.checked:
-            yield from checks_of(kind(**parameters))
+            for made, check in checks_of(kind(**parameters)):
+                yield made, check, False
+        reads_arrays = example.checked and not example.is_meta
+        for parameters in example.variants() if reads_arrays else ():
+            if parameters in example.checked or FOR_SAMPLES & parameters.keys():
+                continue
+            for made, check in checks_of(kind(**parameters)):
+                if (name_of(check), parameters) != REQUIRES_INTERCEPT:
+                    yield made, check, True
         for parameters in example.checked_partial_fit:
-            pairs = checks_of(kind(max_iter=20, **parameters))
-            yield from (
-                (made, check) for made, check in pairs if is_checked_for_partial_fit(check, made)
-            )
+            for made, check in checks_of(kind(max_iter=20, **parameters)):
+                if is_checked_for_partial_fit(check, made):
+                    yield made, check, False
     for kind, example in FIRST.items():
         if not example.checked:
-            pairs = checks_of(kind(**example.required))
-            yield from (pair for pair in pairs if name_of(pair[1]) in CHECKS_WITHOUT_DATA)
+            for made, check in checks_of(kind(**example.required)):
+                if name_of(check) in CHECKS_WITHOUT_DATA:
+                    yield made, check, False
 
 
 # Some checks fit random labels to features around 100, where tol is not reached.
 @pytest.mark.filterwarnings("ignore:.*SSVM stopped at:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "estimator, check",
-    [pytest.param(e, check, id=f"{e!r}-{name_of(check)}") for e, check in sklearn_checks()],
+    [
+        pytest.param(e, check, id=f"{e!r}-{name_of(check)}", marks=[pytest.mark.slow] * slow)
+        for e, check, slow in sklearn_checks()
+    ],
 )
 def test_estimator_check(estimator, check):
     tight = {}
