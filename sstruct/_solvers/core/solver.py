@@ -292,17 +292,20 @@ class Solver:
                 self._resume(*kept)
             except ValueError as error:
                 raise self.checkpoint.damaged(error) from error
-        status, interruption, solution = None, None, None
+        interruption, solution = None, None
         bar = self.progress if self.progress is not None else nullcontext()
         # `_checked` raises for overflow, which needs no further warnings.
         with np.errstate(over="ignore", invalid="ignore"), bar as bar:
             try:
-                while status is None:
+                # Python 3.12 and later do not catch Ctrl-C at the end of a loop with a condition.
+                while True:
                     status = self._restore_best(self._iterate())
                     if bar is not None:
                         bar.update(self.n_passes, self._estimate())
                     if self.callback is not None:
                         status = self._notify_callback(status)
+                    if status is not None:
+                        break
                 if bar is not None and status is Status.CONVERGED:
                     bar.finish(self.n_passes, relative(self._gap(), self.primal))
                 solution = self._validated(self._solution(status, self._best()))
