@@ -91,7 +91,7 @@ def _solve(quadratic, linear, constraints, limits, cones):
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = PRECISION
     settings.max_threads = 1
-    quadratic = sparse.csc_matrix(sparse.triu(quadratic))
+    quadratic = sparse.triu(sparse.coo_array(quadratic), format="csc")
     solver = clarabel.DefaultSolver(quadratic, linear, constraints, limits, cones, settings)
     callback = TerminationCallback()
     if hasattr(solver, "set_termination_callback"):  # since 0.11
