@@ -72,8 +72,8 @@ NUMBERS = [
     2**63,
     -(2**63), 2**64, 10**400, True, False, 1j, Fraction(1, 3), Decimal("0.1"), Decimal("NaN"),
     np.float32(1.5), np.float16(2), np.longdouble("1e4000"), np.int8(-1), np.uint64(2**64 - 1),
-    np.bool_(True), np.array(1.0), np.array([1.0]), np.datetime64("NaT"), np.ma.masked, pd.NA, None,
-    "", "1", "a", "auto", "\0", b"1",
+    np.bool_(True), np.array(1.0), np.array([1.0]), np.datetime64("NaT", "s"), np.ma.masked,
+    pd.NA, None, "", "1", "a", "auto", "\0", b"1",
 ]  # fmt: skip
 # Replacements of a whole argument, created when needed, since some can be used only once.
 OBJECTS = [

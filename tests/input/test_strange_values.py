@@ -158,7 +158,7 @@ def test_features_in_a_memoryview():
     np.testing.assert_array_equal(model.predict(memoryview(ROWS)), model.predict(ROWS))
 
 
-@pytest.mark.parametrize("label", [pd.NA, np.datetime64("NaT"), float("nan")], ids=str)
+@pytest.mark.parametrize("label", [pd.NA, np.datetime64("NaT", "s"), float("nan")], ids=str)
 def test_labels_that_do_not_equal_themselves_are_unknown(label):
     with pytest.raises(ValueError, match=r"y\[0\] at node 1 is .*N.*unknown.*ignore_label"):
         ChainSSVM().fit(SEQUENCES, [["a", label, "b", "a"], ["a", "b", "a", "b"]])
