@@ -28,7 +28,7 @@ def test_no_change_of_both_labels_of_an_edge_lowers_the_energy(
     labels = np.array([rng.integers(len(costs)) for costs in plain.node], dtype=np.int32)
     before = reference.energy(plain, labels)
     energy = JointMoves(PackedMRF(model)).search(labels, 1000)
-    assert energy <= before
+    assert energy <= before + 1e-12  # sums in different orders
     assert energy == pytest.approx(reference.energy(plain, labels), abs=1e-12)
     for u, v in plain.edges:
         for pair in product(range(len(plain.node[u])), range(len(plain.node[v]))):
