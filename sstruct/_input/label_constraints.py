@@ -11,12 +11,14 @@ import numpy as np
 
 from sstruct._checks.parameters import check_number, is_integer
 from sstruct._checks.shown import shortened
+from sstruct._compat.public_module import public_module
 from sstruct._input.labels import check_label, label_list
 
 # Types and numbers of nodes must be below this limit, since they are stored as 32-bit integers.
 MAX_NODES = 2**31
 
 
+@public_module("sstruct.constraints")
 @dataclass(frozen=True, repr=False)
 class LabelConstraint:
     """A constraint of labels, made by a function of :mod:`sstruct.constraints`.
@@ -65,10 +67,6 @@ class LabelConstraint:
     def is_of_graphs(self) -> bool:
         """Whether it constrains the nodes of graphs."""
         return self.nodes is not None or self.edges is not None
-
-
-# After the dataclass, which evaluates annotations in the module of the class.
-LabelConstraint.__module__ = "sstruct.constraints"  # import path for pickle and skops
 
 
 def implies(

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sstruct._checks.parameters import FLAG, Range, check_values
 from sstruct._checks.warn import warn_user
 from sstruct._compat import safe_indexing
+from sstruct._compat.public_module import public_module
 from sstruct._estimators.calibration.conformity import (
     SpanGaps,
     gaps_of_ranked,
@@ -55,6 +56,7 @@ def _check_scores(state):
         raise_unexpected("conformity_scores_", scores, "ascending numbers")
 
 
+@public_module("sstruct.calibration")
 @dataclass(kw_only=True, eq=False, repr=False)
 class ConformalSSVM(HeldOutPredictor):
     r"""Predict sets that contain the truth with a given probability (conformal prediction).
@@ -416,7 +418,3 @@ class ConformalSSVM(HeldOutPredictor):
             if rest:
                 samples = structure.pack(safe_indexing(X, left), model)
         return sets, is_complete
-
-
-# After the dataclass, which evaluates annotations in the module of the class.
-ConformalSSVM.__module__ = "sstruct.calibration"  # import path for pickle and skops

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from sstruct._checks.parameters import check_number, random_of
 from sstruct._checks.warn import warn_user
+from sstruct._compat.public_module import public_module
 from sstruct._estimators.calibration.held_out_loss import HeldOut, mean_loss
 from sstruct._estimators.calibration.temperature import fit_temperature
 from sstruct._estimators.core.base import BaseSSVM
@@ -49,6 +50,7 @@ def _has_spans(calibrated):
         )
 
 
+@public_module("sstruct.calibration")
 @dataclass(kw_only=True, eq=False, repr=False)
 class CalibratedSSVM(HeldOutPredictor):
     r"""Add calibrated probabilities to a structured SVM, by temperature scaling.
@@ -388,7 +390,3 @@ class CalibratedSSVM(HeldOutPredictor):
     @property
     def _scale(self):
         return 1 / self.temperature_
-
-
-# After the dataclass, which evaluates annotations in the module of the class.
-CalibratedSSVM.__module__ = "sstruct.calibration"  # import path for pickle and skops

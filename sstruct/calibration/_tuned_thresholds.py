@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 
 from sstruct._checks.parameters import check_choice
 from sstruct._checks.shown import shortened
+from sstruct._compat.public_module import public_module
 from sstruct._estimators.calibration.thresholds import (
     MAX_PARTS,
     SCORING,
@@ -53,6 +54,7 @@ def _agrees(state):
         raise Unexpected("best_threshold_", f"of length {found}", f"{K}, the number of labels")
 
 
+@public_module("sstruct.calibration")
 @dataclass(kw_only=True, eq=False, repr=False)
 class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
     r"""Tune the decision thresholds of label sets for an F1 score, on held-out rows.
@@ -317,7 +319,3 @@ class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
         structure, model = self.estimator_._fitted()
         sets, weights = structure.truth(model, structure.pack(X, model), y, sample_weight)
         return weighted_accuracy((self._sets(X) == sets).all(axis=1), weights)
-
-
-# After the dataclass, which evaluates annotations in the module of the class.
-TunedThresholdSSVM.__module__ = "sstruct.calibration"  # import path for pickle and skops

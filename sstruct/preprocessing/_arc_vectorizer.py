@@ -13,6 +13,7 @@ from sstruct._checks.arrays import is_sized, items_of, listed
 from sstruct._checks.compressed import csr_array_of
 from sstruct._checks.parameters import FLAG, check_choice, check_number
 from sstruct._checks.shown import shortened
+from sstruct._compat.public_module import public_module
 from sstruct._estimators.core.fitted_state import (
     Array,
     CheckedState,
@@ -47,6 +48,7 @@ TEMPLATES = ("+", *(t + "+" for t in (*SINGLE, *PAIRS, *AROUND)), *PAIRS, *AROUN
 LABEL_TEMPLATES = ("Dd", "hd+", "Hd", "hD", "Hhd", "HD", "d+", "xdy", "h+")
 
 
+@public_module("sstruct.preprocessing")
 class ArcVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Convert sentences of words and tags to features of arcs for `DependencySSVM`.
 
@@ -107,8 +109,6 @@ class ArcVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wrap_out
     >>> model.predict(vectorizer.transform([[("Birds", "NOUN"), ("sing", "VERB")]]))[0]
     array([2, 0])
     """
-
-    __module__ = "sstruct.preprocessing"  # import path for pickle and skops
 
     _fitted_state = FittedState(
         {

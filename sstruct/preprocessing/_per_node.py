@@ -17,6 +17,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from sstruct._checks.arrays import array_of, is_empty, items_of
 from sstruct._checks.shown import shortened
+from sstruct._compat.public_module import public_module
 from sstruct._estimators.core.fitted_state import (
     CheckedState,
     FittedState,
@@ -59,6 +60,7 @@ def _transformers_have(name):
 
 
 # No output wrapping, because set_output would try to make one data frame of ragged data.
+@public_module("sstruct.preprocessing")
 class PerNode(
     CheckedState, MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 ):
@@ -131,8 +133,6 @@ class PerNode(
     >>> model.fit(X, [["a", "a"], ["b"]]).predict(X)[0].tolist()
     ['a', 'a']
     """
-
-    __module__ = "sstruct.preprocessing"  # import path for pickle and skops
 
     _fitted_state = FittedState(
         {

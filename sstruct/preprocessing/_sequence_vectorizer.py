@@ -24,6 +24,7 @@ from sstruct._checks.compressed import csr_array_of
 from sstruct._checks.parameters import check_number
 from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
+from sstruct._compat.public_module import public_module
 from sstruct._estimators.core.fitted_state import (
     CheckedState,
     Field,
@@ -90,6 +91,7 @@ def names_agree(state):
 
 
 # No output wrapping, because set_output would try to make one data frame of ragged data.
+@public_module("sstruct.preprocessing")
 class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Convert sequences of feature dicts to ragged sparse rows.
 
@@ -146,8 +148,6 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
     >>> vectorizer.get_feature_names_out()
     array(['w:He', 'upper', 'w:runs', 'length'], dtype=object)
     """
-
-    __module__ = "sstruct.preprocessing"  # import path for pickle and skops
 
     _fitted_state = FittedState(
         {"vocabulary_": Vocabulary(), "_column_names": ColumnNames()}, rules=(names_agree,)

@@ -9,6 +9,7 @@ import numpy as np
 from sstruct._checks.parameters import check_number
 from sstruct._checks.shown import shortened
 from sstruct._compat import CallbackSupportMixin
+from sstruct._compat.public_module import public_module
 from sstruct._solvers.core.history import COLUMNS as HISTORY
 
 PASS = "pass"  # name of the task of a pass; the task of the whole fit is named "fit"
@@ -108,6 +109,7 @@ class FunctionCallback(Callback):
             ) from error
 
 
+@public_module("sstruct")
 class GapMonitor(Callback):
     """Callback that records the duality gap, and stops a fit once the gap is small enough.
 
@@ -149,7 +151,6 @@ class GapMonitor(Callback):
     True
     """
 
-    __module__ = "sstruct"
     COLUMNS = ("passes", "oracle_calls", "seconds", "primal", "dual", "gap")
 
     def __init__(self, stop_at: float | None = None) -> None:

@@ -17,6 +17,7 @@ from sstruct._checks.arrays import LARGEST, first_beyond, first_true, real_array
 from sstruct._checks.compressed import as_csr, check_compressed
 from sstruct._checks.parameters import check_number
 from sstruct._checks.shown import shortened
+from sstruct._compat.public_module import public_module
 
 # Relative violation of a constraint by rounding errors; HiGHS has an absolute one of 1e-6.
 TOLERANCE = 1e-6
@@ -26,6 +27,7 @@ MAGNITUDE = 1024
 INFEASIBLE = 2  # value of `OptimizeResult.status`
 
 
+@public_module("sstruct.extending")
 @dataclass(frozen=True, eq=False, repr=False)
 class BinaryProgram:
     """A sample of :class:`MILPOracle`: variables of value 0 or 1 with linear constraints.
@@ -129,10 +131,6 @@ class BinaryProgram:
         return first_true(wrong)
 
 
-# After the dataclass, which evaluates annotations in the module of the class.
-BinaryProgram.__module__ = "sstruct.extending"  # import path for pickle and skops
-
-
 def _finite(values, name):
     """Return values as an array of finite numbers of limited magnitude."""
     array = real_array(values, name)
@@ -177,6 +175,7 @@ def _rows(constraint, k, n):
     return sparse.csr_array(matrix), *bounds
 
 
+@public_module("sstruct.extending")
 class MILPOracle(BaseEstimator):
     """Oracle of :class:`~sstruct.StructuredSVM` for binary linear programs.
 
@@ -231,8 +230,6 @@ class MILPOracle(BaseEstimator):
     >>> bool(model.score(X[20:], y[20:]) > 0.9)
     True
     """
-
-    __module__ = "sstruct.extending"  # import path for pickle and skops
 
     def __init__(
         self,

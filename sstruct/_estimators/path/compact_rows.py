@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sstruct._compat.public_module import public_module
 from sstruct._estimators.core.fitted_state import CheckedState, Field, FittedState, raise_unexpected
 
 # At least every 32nd row is stored whole, so that access to any row remains fast.
@@ -57,6 +58,7 @@ def last_is_kept(state):
         raise_unexpected("_last", last, f"the last of {len(rows)} rows")
 
 
+@public_module("sstruct.path")
 class CompactRows(CheckedState):
     """A growing list of vectors of equal length, stored whole or as differences.
 
@@ -74,8 +76,6 @@ class CompactRows(CheckedState):
     >>> len(rows), float(rows[1][1]), rows.nbytes < 3 * 800
     (3, 2.0, True)
     """
-
-    __module__ = "sstruct.path"  # the module in pickles and skops files
 
     _fitted_state = FittedState({"_rows": StoredRows()}, rules=(last_is_kept,))
 

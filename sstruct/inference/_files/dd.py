@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from sstruct._compat.public_module import public_module
 from sstruct.inference._files.tokens import Tokens
 
 _MOST = 2**31 - 1
@@ -15,6 +16,7 @@ _MOST = 2**31 - 1
 _FREE = 2**20
 
 
+@public_module("sstruct.inference")
 class MatchingProblem(NamedTuple):
     """Costs of assigning left nodes to right nodes, each at most once; an unassigned node costs 0.
 
@@ -37,9 +39,6 @@ class MatchingProblem(NamedTuple):
 
     unary: np.ndarray
     pairwise: sparse.csr_array
-
-
-MatchingProblem.__module__ = "sstruct.inference"  # import path for pickle
 
 
 def _finite(tokens, what):

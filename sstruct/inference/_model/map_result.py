@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sstruct._compat.public_module import public_module
 from sstruct._solvers.core.status import Status
 from sstruct.inference._model.terms import ModelWithTerms
 
 
+@public_module("sstruct.inference")
 @dataclass(frozen=True, eq=False)
 class MapResult:
     """Result of MAP inference: a labeling of low energy and a lower bound on the energy.
@@ -62,8 +64,6 @@ class MapResult:
     >>> result.labels, result.energy, result.gap, result.method
     (array([1, 1], dtype=int32), 1.0, 0.0, 'exact')
     """
-
-    __module__ = "sstruct.inference"  # import path for pickle
 
     labels: np.ndarray
     energy: float

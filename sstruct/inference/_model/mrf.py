@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sstruct._checks.arrays import array_of
 from sstruct._checks.parameters import is_integer
 from sstruct._checks.shown import shortened
+from sstruct._compat.public_module import public_module
 from sstruct._oracles.core._edges import checked_simple_edges
 from sstruct.inference._model.converters import networkx_arguments, pgmpy_arguments
 from sstruct.inference._model.packing import (
@@ -23,6 +24,7 @@ from sstruct.inference._model.stored_model import ARRAYS, check_stored, table_sh
 from sstruct.inference._model.table_forms import table_forms
 
 
+@public_module("sstruct.inference")
 class MRF:
     """Markov random field with costs of labels, pairs and tuples of labels.
 
@@ -108,8 +110,6 @@ class MRF:
     >>> model.energy([0, 1, 1])
     1.0
     """
-
-    __module__ = "sstruct.inference"  # import path for pickle
 
     node_start: NDArray[np.int64]
     node_costs: NDArray[np.float64]
