@@ -1,4 +1,4 @@
-"""AlignmentSSVM: max-margin alignment of sequences."""
+"""Max-margin alignment of sequences."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class AlignmentSSVM(BaseSSVM):
         Weights of gaps are at most 0 in any case.
     prior : fitted model, array-like of shape (n_weights,) or None, default=None
         Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
-        ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
-        model (how_to/adapt_model in the manual). A model must be of the same class, with the same
+        ``lam / 2 * |w|^2`` in the objective and its certificate, which adapts a model to few
+        samples: see :doc:`/how_to/adapt_model`. A model must be of the same class, with the same
         features and parameters that define weights; the new model has the classes of the prior,
         which is not changed. ``clone`` does not copy it; in a list of candidates of a parameter
         search, wrap it in :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of
@@ -120,7 +120,7 @@ class AlignmentSSVM(BaseSSVM):
     ----------
     w_ : ndarray of shape (n_weights,)
         All weights in one vector: ``coef_``, the distinct entries of ``substitution_coef_``,
-        ``intercept_``, ``gap_open_coef_`` and ``gap_extend_coef_``, as far as they exist. If
+        ``intercept_``, ``gap_open_coef_`` and ``gap_extend_coef_``, if they exist. If
         `symmetric`, there is one weight of either kind for gaps, and the upper triangle of
         ``substitution_coef_``, row by row. Each access returns a copy.
     coef_ : ndarray of shape (n_features,)

@@ -1,4 +1,4 @@
-"""StructuredSVM: user-defined structures, given by a Python object."""
+"""Structured SVM for user-defined structures."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ class StructuredSVM(BaseSSVM):
         Lower and upper bounds of the weights; infinite for free weights.
     prior : fitted model, array-like of shape (n_weights,) or None, default=None
         Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
-        ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
-        model (how_to/adapt_model in the manual). A model must be of the same class, with the same
+        ``lam / 2 * |w|^2`` in the objective and its certificate, which adapts a model to few
+        samples: see :doc:`/how_to/adapt_model`. A model must be of the same class, with the same
         features and parameters that define weights; the new model has the classes of the prior,
         which is not changed. ``clone`` does not copy it; in a list of candidates of a parameter
         search, wrap it in :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of
@@ -123,10 +123,10 @@ class StructuredSVM(BaseSSVM):
         ``"ssg"``, one and a quadratic program for ``"cutting-plane"``).
     warm_start : {False, True, "dual", "primal"}, default=False
         Continue from the previous fit, for example after changing `lam` or adding samples.
-        ``"dual"`` (or True) keeps its dual weights; ``"primal"`` keeps its weights as far as they
-        have dual weights. The first samples must be the samples of the previous fit in the same
-        order. Different data, or a different oracle (by its type and public attributes), raise an
-        error.
+        ``"dual"`` (or True) starts from its dual weights of labelings; ``"primal"`` rescales them
+        so that weights change as little as possible if `lam` or sample weights change. The first
+        samples must be the samples of the previous fit in the same order. Different data, or a
+        different oracle (by its type and public attributes), raise an error.
     n_jobs : int or None, default=None
         Number of workers for oracle calls, through the active backend of joblib (by default
         processes), or of threads for a compiled oracle. Results do not depend on it. A process that

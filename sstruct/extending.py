@@ -1,4 +1,4 @@
-"""User-defined structures: integer programs, C functions, or a problem written in Cython."""
+"""User-defined structures in C or Cython, or as integer programs."""
 
 from sstruct._estimators.custom.binary_programs import BinaryProgram, MILPOracle
 from sstruct._estimators.custom.compiled_oracle import CompiledOracle

@@ -1,4 +1,4 @@
-"""GraphCRFSSVM: max-margin labeling of the nodes of graphs."""
+"""Max-margin labeling of the nodes of graphs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ __all__ = ["GraphCRFSSVM"]
 class GraphCRFSSVM(ScoredLabelingSSVM):
     r"""Structured SVM for graphs: a label for every node, such as each superpixel of an image.
 
-    Labels every node of a graph so that neighboring labels fit together. The score of a labeling
-    is the sum of weights of node features and of the labels at both ends of each edge, and
-    ``predict`` searches for the labeling with the highest score. Graphs may differ in their numbers
-    of nodes and edges. Training minimizes
+    The estimator labels every node of a graph, and takes into account which labels occur at
+    neighboring nodes. The score of a labeling is the sum of weights of node features and of the
+    labels at both ends of each edge, and ``predict`` searches for the labeling with the highest
+    score. Graphs may differ in their numbers of nodes and edges. Training minimizes
 
     .. math::
 
@@ -67,12 +67,12 @@ class GraphCRFSSVM(ScoredLabelingSSVM):
         training and prediction. At the limit, the best labeling found and a bound are returned, so
         that certificates remain valid; results then depend on the speed of the machine. If None,
         only the number of visited table entries is limited, to 2^31 (several seconds), and results
-        are reproducible. In passes, a decoding stops early if its labeling allows a step. Only the
-        last certificate of a fit requires proofs of optimality; earlier values of primal and gap in
-        ``history_`` may be somewhat too large.
-        ``history_`` has two more columns, both cumulative: searches, the number of decodings in
-        passes that did not stop early, and proofs, the number of these with a labeling that is
-        proven to be optimal.
+        are reproducible. During training, a decoding stops early if the labeling found so far
+        allows a step of the solver. Only the last certificate of a fit requires proofs of
+        optimality; earlier values of primal and gap in ``history_`` may be somewhat too large. With
+        branch and bound, ``history_`` has two more columns, both cumulative: searches, the number
+        of decodings in passes that did not stop early, and proofs, the number of these whose
+        labeling is proven to be optimal.
     class_scores : slice, list, tuple or None, default=None
         Columns of X that are scores of the classes from another model, such as logits or
         log-probabilities; higher is better. Exactly one column per class, in the order of
@@ -92,8 +92,8 @@ class GraphCRFSSVM(ScoredLabelingSSVM):
         diagonals of ``edge_coef_`` are at least 0, other entries at most 0.
     prior : fitted model, array-like of shape (n_weights,) or None, default=None
         Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
-        ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
-        model (how_to/adapt_model in the manual). A model must be of the same class, with the same
+        ``lam / 2 * |w|^2`` in the objective and its certificate, which adapts a model to few
+        samples: see :doc:`/how_to/adapt_model`. A model must be of the same class, with the same
         features and parameters that define weights; the new model has the classes of the prior,
         which is not changed. ``clone`` does not copy it; in a list of candidates of a parameter
         search, wrap it in :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of
@@ -119,8 +119,8 @@ class GraphCRFSSVM(ScoredLabelingSSVM):
 
         - ``"hamming-count"``: the number of wrong nodes (the sum of their sizes).
         - ``"hamming"``: the fraction of wrong nodes.
-        - ``"balanced"``: as ``"hamming"``, but a node with true label k counts N / (K N_k), for N_k
-          of N nodes with that label and the K labels that occur.
+        - ``"balanced"``: as ``"hamming"``, but a node with true label k has weight N / (K N_k),
+          where N_k of N nodes have this label and K labels occur.
         - an array (K,): as ``"hamming"``, with the weight of a node by its true label.
         - an array (K, K): the mean cost of the nodes, rows the true label, columns the predicted
           one; nonnegative, with a zero diagonal.
@@ -129,7 +129,7 @@ class GraphCRFSSVM(ScoredLabelingSSVM):
     class_weight : dict, "balanced" or None, default=None
         Factor of the cost of a wrong node, by its true label, in addition to `loss`: weight 2
         doubles the cost of errors. Labels missing in a dict have weight 1. ``"balanced"`` uses
-        N / (K N_k), if N_k of N nodes have label k, for K labels that occur.
+        N / (K N_k), where N_k of N nodes have label k and K labels occur.
     rescaling : {"margin", "slack"}, default="margin"
         Required margin of the true labeling over a wrong one. With ``"margin"``, it is the loss of
         the wrong labeling. With ``"slack"``, it is 1, and violations are multiplied by the loss
@@ -182,9 +182,9 @@ class GraphCRFSSVM(ScoredLabelingSSVM):
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
-        All weights in one vector: ``coef_`` (with `class_scores`, of the other columns, followed by
-        ``class_scores_weight_``), ``intercept_`` and ``edge_coef_``, as far as they exist. Each
-        access returns a copy.
+        All weights in one vector: ``coef_`` (with `class_scores`, only the weights of the other
+        columns, followed by ``class_scores_weight_``), ``intercept_`` and ``edge_coef_``, if they
+        exist. Each access returns a copy.
     coef_ : ndarray of shape (K, n_features)
         Weights of the features, one row per label. With `class_scores`, it is a copy, in which the
         column with the scores of a class has ``class_scores_weight_`` in the row of this class and
@@ -267,8 +267,9 @@ class GraphCRFSSVM(ScoredLabelingSSVM):
     vector of the size of ``w_`` per thread, and a few cached labelings of 4 V bytes each per graph.
     During a fit, ``"fwmap"`` stores 8 K bytes for each node and each tree that contains it, also in
     checkpoints, and branch and bound (``"exact"``) up to 32 K bytes per edge (16 K in checkpoints)
-    and 4 bytes per node of each graph. Its tables of at most 2^25 costs per thread, of 8 bytes
-    each, are a limit like `max_oracle_time`. A graph for which E K^2 exceeds 2^23 raises an error.
+    and 4 bytes per node of each graph. In addition, branch and bound stores tables of at most 2^25
+    costs of 8 bytes per thread, and stops at this limit as it does at `max_oracle_time`. A graph
+    for which E K^2 exceeds 2^23 raises an error.
 
     References
     ----------
@@ -287,7 +288,7 @@ class GraphCRFSSVM(ScoredLabelingSSVM):
 
     Examples
     --------
-    Noisy labels on cycles, on which neighbors mostly agree:
+    Label the nodes of cycles, whose neighbors mostly have the same label:
 
     >>> import numpy as np
     >>> from sstruct import GraphCRFSSVM
@@ -433,10 +434,11 @@ class GraphCRFSSVM(ScoredLabelingSSVM):
 
         Notes
         -----
-        O(E K^2) time for E edges without cycles, O(V K + E K) for changes of one labeling. Cuts
-        require one cut for the whole graph, and then a search around each node for its other label
-        [1]_. The search is short unless edges have much more weight than features; in the worst
-        case, it visits the whole graph: O(V E).
+        The time is O(E K^2) for E edges without cycles, and O(V K + E K) if the labeling from
+        ``predict`` is changed at each node. With minimum cuts, the whole graph requires one cut,
+        and each node a search for the best labeling with its other label [1]_. The search is short
+        unless edges have much more weight than features; in the worst case, it visits the whole
+        graph, and the time is O(V E).
 
         References
         ----------

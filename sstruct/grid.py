@@ -1,4 +1,4 @@
-"""GridCRFSSVM: max-margin labeling of the pixels of images."""
+"""Max-margin labeling of the pixels of images."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["GridCRFSSVM"]
 class GridCRFSSVM(GraphCRFSSVM):
     r"""Structured SVM for images: a label for every pixel.
 
-    A :class:`GraphCRFSSVM` whose graphs are grids of pixels. Images may differ in size; edge
-    features are computed from the images.
+    This estimator is a :class:`GraphCRFSSVM` whose graphs are grids of pixels. Images may differ in
+    size; edge features are computed from the images.
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ class GridCRFSSVM(GraphCRFSSVM):
         training and prediction. At the limit, the best labeling found and a bound are returned, so
         that certificates remain valid; results then depend on the speed of the machine. If None,
         only the number of visited table entries is limited, to 2^31 (several seconds), and results
-        are reproducible. In passes, a decoding stops early if its labeling allows a step. Only the
-        last certificate of a fit requires proofs of optimality; earlier values of primal and gap in
-        ``history_`` may be somewhat too large.
-        ``history_`` has two more columns, both cumulative: searches, the number of decodings in
-        passes that did not stop early, and proofs, the number of these with a labeling that is
-        proven to be optimal.
+        are reproducible. During training, a decoding stops early if the labeling found so far
+        allows a step of the solver. Only the last certificate of a fit requires proofs of
+        optimality; earlier values of primal and gap in ``history_`` may be somewhat too large. With
+        branch and bound, ``history_`` has two more columns, both cumulative: searches, the number
+        of decodings in passes that did not stop early, and proofs, the number of these whose
+        labeling is proven to be optimal.
     class_scores : slice, list, tuple or None, default=None
         Columns of X that are scores of the classes from another model, such as logits or
         log-probabilities; higher is better. Exactly one column per class, in the order of
@@ -82,8 +82,8 @@ class GridCRFSSVM(GraphCRFSSVM):
         diagonals of ``edge_coef_`` are at least 0, other entries at most 0.
     prior : fitted model, array-like of shape (n_weights,) or None, default=None
         Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
-        ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
-        model (how_to/adapt_model in the manual). A model must be of the same class, with the same
+        ``lam / 2 * |w|^2`` in the objective and its certificate, which adapts a model to few
+        samples: see :doc:`/how_to/adapt_model`. A model must be of the same class, with the same
         features and parameters that define weights; the new model has the classes of the prior,
         which is not changed. ``clone`` does not copy it; in a list of candidates of a parameter
         search, wrap it in :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of
@@ -109,8 +109,8 @@ class GridCRFSSVM(GraphCRFSSVM):
 
         - ``"hamming-count"``: the number of wrong pixels.
         - ``"hamming"``: the fraction of wrong pixels.
-        - ``"balanced"``: as ``"hamming"``, but a pixel with true label k counts N / (K N_k), for
-          N_k of N pixels with that label and the K labels that occur.
+        - ``"balanced"``: as ``"hamming"``, but a pixel with true label k has weight N / (K N_k),
+          where N_k of N pixels have this label and K labels occur.
         - an array (K,): as ``"hamming"``, with the weight of a pixel by its true label.
         - an array (K, K): the mean cost of the pixels, rows the true label, columns the predicted
           one; nonnegative, with a zero diagonal.
@@ -119,7 +119,7 @@ class GridCRFSSVM(GraphCRFSSVM):
     class_weight : dict, "balanced" or None, default=None
         Factor of the cost of a wrong node, by its true label, in addition to `loss`: weight 2
         doubles the cost of errors. Labels missing in a dict have weight 1. ``"balanced"`` uses
-        N / (K N_k), if N_k of N nodes have label k, for K labels that occur.
+        N / (K N_k), where N_k of N nodes have label k and K labels occur.
     rescaling : {"margin", "slack"}, default="margin"
         Required margin of the true labeling over a wrong one. With ``"margin"``, it is the loss of
         the wrong labeling. With ``"slack"``, it is 1, and violations are multiplied by the loss
@@ -183,9 +183,9 @@ class GridCRFSSVM(GraphCRFSSVM):
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
-        All weights in one vector: ``coef_`` (with `class_scores`, of the other columns, followed by
-        ``class_scores_weight_``), ``intercept_`` and ``edge_coef_``, as far as they exist. Each
-        access returns a copy.
+        All weights in one vector: ``coef_`` (with `class_scores`, only the weights of the other
+        columns, followed by ``class_scores_weight_``), ``intercept_`` and ``edge_coef_``, if they
+        exist. Each access returns a copy.
     coef_ : ndarray of shape (K, n_features)
         Weights of the features, one row per label. With `class_scores`, it is a copy, in which the
         column with the scores of a class has ``class_scores_weight_`` in the row of this class and

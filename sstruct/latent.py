@@ -1,4 +1,4 @@
-"""LatentSSVM: structured SVMs trained on data with hidden labels."""
+"""Structured SVMs for data with hidden labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MatchingSSVM: max-margin bipartite matching."""
+"""Max-margin bipartite matching."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class MatchingSSVM(BaseSSVM):
         Lower and upper bounds of the weights, in the order of ``w_``; infinite for free weights.
     prior : fitted model, array-like of shape (n_weights,) or None, default=None
         Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
-        ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
-        model (how_to/adapt_model in the manual). A model must be of the same class, with the same
+        ``lam / 2 * |w|^2`` in the objective and its certificate, which adapts a model to few
+        samples: see :doc:`/how_to/adapt_model`. A model must be of the same class, with the same
         features and parameters that define weights; the new model has the classes of the prior,
         which is not changed. ``clone`` does not copy it; in a list of candidates of a parameter
         search, wrap it in :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of
@@ -109,7 +109,7 @@ class MatchingSSVM(BaseSSVM):
     ----------
     w_ : ndarray of shape (n_weights,)
         All weights in one vector: ``coef_``, ``unmatched_row_coef_``, ``unmatched_column_coef_``
-        and ``intercept_``, as far as they exist. Each access returns a copy.
+        and ``intercept_``, if they exist. Each access returns a copy.
     coef_ : ndarray of shape (n_features,)
         Weights of the features of pairs.
     unmatched_row_coef_ : ndarray of shape (n_row_features,)

@@ -1,4 +1,4 @@
-"""MulticlassSSVM: max-margin classification into one of K classes."""
+"""Max-margin classification into one of K classes."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class MulticlassSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
         Lower and upper bounds of the weights, in the order of ``w_``; infinite for free weights.
     prior : fitted model, array-like of shape (n_weights,) or None, default=None
         Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
-        ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
-        model (how_to/adapt_model in the manual). A model must be of the same class, with the same
+        ``lam / 2 * |w|^2`` in the objective and its certificate, which adapts a model to few
+        samples: see :doc:`/how_to/adapt_model`. A model must be of the same class, with the same
         features and parameters that define weights; the new model has the classes of the prior,
         which is not changed. ``clone`` does not copy it; in a list of candidates of a parameter
         search, wrap it in :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of

@@ -1,4 +1,4 @@
-"""MultilabelSSVM: max-margin prediction of sets of labels that interact."""
+"""Max-margin prediction of sets of labels that interact."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, ScoredLabelingSSVM):
         least 0.
     prior : fitted model, array-like of shape (n_weights,) or None, default=None
         Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
-        ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
-        model (how_to/adapt_model in the manual). A model must be of the same class, with the same
+        ``lam / 2 * |w|^2`` in the objective and its certificate, which adapts a model to few
+        samples: see :doc:`/how_to/adapt_model`. A model must be of the same class, with the same
         features and parameters that define weights; the new model has the classes of the prior,
         which is not changed. ``clone`` does not copy it; in a list of candidates of a parameter
         search, wrap it in :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of
@@ -191,9 +191,9 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, ScoredLabelingSSVM):
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
-        All weights in one vector: ``coef_`` (with `class_scores`, of the other columns, followed by
-        ``class_scores_weight_``), ``intercept_`` (with `fit_intercept`) and ``edge_coef_``. Each
-        access returns a copy.
+        All weights in one vector: ``coef_`` (with `class_scores`, only the weights of the other
+        columns, followed by ``class_scores_weight_``), ``intercept_`` (with `fit_intercept`) and
+        ``edge_coef_``. Each access returns a copy.
     coef_ : ndarray of shape (K, n_features)
         Weights of the features, one row per label. With `class_scores`, it is a copy, in which the
         column with the scores of a class has ``class_scores_weight_`` in the row of this class and

@@ -1,4 +1,4 @@
-"""Regularization paths: weights for all values of lambda, with a guarantee."""
+"""Regularization paths with guaranteed suboptimality for all values of lambda."""
 
 from __future__ import annotations
 
@@ -90,8 +90,9 @@ class RegularizationPath(BreakpointPath):
         Returns
         -------
         float
-            The duality gap of ``w(lam)`` and rescaled dual weights, computed in closed form without
-            the data; above the first breakpoint, an upper bound on it. At most `eps`.
+            The duality gap of ``w(lam)`` and of the dual weights, rescaled to `lam`. It is computed
+            in closed form, without the data; above the first breakpoint, the result is an upper
+            bound on the gap. It is at most `eps`.
         """
         self._require_fitted()
         row, _ = self._at(lam)

@@ -1,4 +1,4 @@
-"""PathCV: lambda by cross-validation along regularization paths."""
+"""Choose lambda by cross-validation along regularization paths."""
 
 from __future__ import annotations
 

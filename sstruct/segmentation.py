@@ -1,4 +1,4 @@
-"""SegmentSSVM: max-margin segmentation of sequences, with durations."""
+"""Max-margin segmentation of sequences, with durations."""
 
 from __future__ import annotations
 
@@ -120,8 +120,8 @@ class SegmentSSVM(SequenceSSVM):
         Lower and upper bounds of the weights, in the order of ``w_``; infinite for free weights.
     prior : fitted model, array-like of shape (n_weights,) or None, default=None
         Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
-        ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
-        model (how_to/adapt_model in the manual). A model must be of the same class, with the same
+        ``lam / 2 * |w|^2`` in the objective and its certificate, which adapts a model to few
+        samples: see :doc:`/how_to/adapt_model`. A model must be of the same class, with the same
         features and parameters that define weights; the new model has the classes of the prior,
         which is not changed. ``clone`` does not copy it; in a list of candidates of a parameter
         search, wrap it in :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of
@@ -160,8 +160,8 @@ class SegmentSSVM(SequenceSSVM):
 
         - ``"hamming-count"``: the number of wrong nodes.
         - ``"hamming"``: the fraction of wrong nodes.
-        - ``"balanced"``: as ``"hamming"``, but a node with true label k counts N / (K N_k), for N_k
-          of N nodes with that label and the K labels that occur.
+        - ``"balanced"``: as ``"hamming"``, but a node with true label k has weight N / (K N_k),
+          where N_k of N nodes have this label and K labels occur.
         - an array (K,): as ``"hamming"``, with the weight of a node by its true label.
         - an array (K, K): the mean cost of the nodes, rows the true label, columns the predicted
           one; nonnegative, with a zero diagonal.
@@ -186,7 +186,7 @@ class SegmentSSVM(SequenceSSVM):
     class_weight : dict, "balanced" or None, default=None
         Factor of the cost of a wrong node, by its true label, in addition to `loss`: weight 2
         doubles the cost of errors. Labels missing in a dict have weight 1. ``"balanced"`` uses
-        N / (K N_k), if N_k of N nodes have label k, for K labels that occur.
+        N / (K N_k), where N_k of N nodes have label k and K labels occur.
     rescaling : {"margin", "slack"}, default="margin"
         Required margin of the true labeling over a wrong one. With ``"margin"``, it is the loss of
         the wrong labeling. With ``"slack"``, it is 1, and violations are multiplied by the loss
@@ -237,11 +237,11 @@ class SegmentSSVM(SequenceSSVM):
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
-        All weights in one vector: ``coef_`` (with `class_scores`, of the other columns, followed by
-        ``class_scores_weight_``), ``mean_coef_``, ``contrast_coef_``, ``first_coef_``,
-        ``last_coef_``, ``intercept_``, ``start_coef_``, ``end_coef_``, ``edge_coef_``,
-        ``self_transition_coef_``, ``duration_coef_`` and ``segment_coef_``, as far as they are
-        enabled. Each access returns a copy.
+        All weights in one vector: ``coef_`` (with `class_scores`, only the weights of the other
+        columns, followed by ``class_scores_weight_``), ``mean_coef_``, ``contrast_coef_``,
+        ``first_coef_``, ``last_coef_``, ``intercept_``, ``start_coef_``, ``end_coef_``,
+        ``edge_coef_``, ``self_transition_coef_``, ``duration_coef_`` and ``segment_coef_``, if they
+        are enabled. Each access returns a copy.
     coef_ : ndarray of shape (K, n_features)
         Weights of the features, one row per label. With `class_scores`, it is a copy, in which the
         column with the scores of a class has ``class_scores_weight_`` in the row of this class and

@@ -1,4 +1,4 @@
-"""Solvers: objects for the parameter `solver` of estimators, each with its own options.
+"""Solvers and their options, for the parameter `solver` of estimators.
 
 A name such as ``solver="bcfw"`` is shorthand for an object with default options, ``solver=BCFW()``.
 """

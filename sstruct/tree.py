@@ -1,4 +1,4 @@
-"""TreeSSVM: max-margin pictorial structures."""
+"""Max-margin pictorial structures."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class TreeSSVM(BaseSSVM):
         The quadratic weights are nonnegative in any case.
     prior : fitted model, array-like of shape (n_weights,) or None, default=None
         Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
-        ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
-        model (how_to/adapt_model in the manual). A model must be of the same class, with the same
+        ``lam / 2 * |w|^2`` in the objective and its certificate, which adapts a model to few
+        samples: see :doc:`/how_to/adapt_model`. A model must be of the same class, with the same
         features and parameters that define weights; the new model has the classes of the prior,
         which is not changed. ``clone`` does not copy it; in a list of candidates of a parameter
         search, wrap it in :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of
@@ -121,7 +121,7 @@ class TreeSSVM(BaseSSVM):
     ----------
     w_ : ndarray of shape (n_weights,)
         All weights in one vector: ``coef_``, ``intercept_``, ``edge_coef_`` and ``type_coef_``,
-        as far as they exist. Each access returns a copy.
+        if they exist. Each access returns a copy.
     coef_ : ndarray of shape (P, n_features), or (P, T, n_features) for T > 1 types
         Weights of the features of each part, and of each of its types.
     intercept_ : ndarray of shape (P,), or (P, T)

@@ -1,4 +1,4 @@
-"""TypedGraphCRFSSVM: max-margin labeling of graphs with several types of nodes."""
+"""Max-margin labeling of graphs with several types of nodes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["TypedGraphCRFSSVM"]
 class TypedGraphCRFSSVM(BaseSSVM):
     r"""Structured SVM for graphs with several types of nodes, such as words and documents.
 
-    Labels every node of a graph, like :class:`GraphCRFSSVM`, but nodes have types 0 to T - 1, and
-    each type has separate features and labels. Edges join nodes of any two types; each pair of
-    types has separate edge features and weights. The score of labels y is
+    The estimator labels every node of a graph, like :class:`GraphCRFSSVM`, but nodes have types 0
+    to T - 1, and each type has separate features and labels. Edges join nodes of any two types;
+    each pair of types has separate edge features and weights. The score of labels y is
 
     .. math::
 
@@ -59,20 +59,20 @@ class TypedGraphCRFSSVM(BaseSSVM):
         training and prediction. At the limit, the best labeling found and a bound are returned, so
         that certificates remain valid; results then depend on the speed of the machine. If None,
         only the number of visited table entries is limited, to 2^31 (several seconds), and results
-        are reproducible. In passes, a decoding stops early if its labeling allows a step. Only the
-        last certificate of a fit requires proofs of optimality; earlier values of primal and gap in
-        ``history_`` may be somewhat too large.
-        ``history_`` has two more columns, both cumulative: searches, the number of decodings in
-        passes that did not stop early, and proofs, the number of these with a labeling that is
-        proven to be optimal.
+        are reproducible. During training, a decoding stops early if the labeling found so far
+        allows a step of the solver. Only the last certificate of a fit requires proofs of
+        optimality; earlier values of primal and gap in ``history_`` may be somewhat too large. With
+        branch and bound, ``history_`` has two more columns, both cumulative: searches, the number
+        of decodings in passes that did not stop early, and proofs, the number of these whose
+        labeling is proven to be optimal.
     fit_intercept : bool, default=True
         Whether each label has a bias (intercept), which is regularized like all weights.
     bounds : array-like of shape (2, n_weights) or None, default=None
         Lower and upper bounds of the weights, in the order of ``w_``; infinite for free weights.
     prior : fitted model, array-like of shape (n_weights,) or None, default=None
         Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
-        ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
-        model (how_to/adapt_model in the manual). A model must be of the same class, with the same
+        ``lam / 2 * |w|^2`` in the objective and its certificate, which adapts a model to few
+        samples: see :doc:`/how_to/adapt_model`. A model must be of the same class, with the same
         features and parameters that define weights; the new model has the classes of the prior,
         which is not changed. ``clone`` does not copy it; in a list of candidates of a parameter
         search, wrap it in :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of
@@ -94,13 +94,13 @@ class TypedGraphCRFSSVM(BaseSSVM):
         LIBLINEAR is ``1 / (lam * n)``.
     loss : {"hamming", "hamming-count", "balanced"}, default="hamming-count"
         Cost of a wrong labeling. ``"hamming-count"``: the number of wrong nodes; ``"hamming"``: the
-        fraction of wrong nodes; ``"balanced"``: as ``"hamming"``, but a node with true label k
-        counts N / (K N_k), if N_k of N nodes have this label and type, and K labels of all types
+        fraction of wrong nodes; ``"balanced"``: as ``"hamming"``, but a node with true label k has
+        weight N / (K N_k), where N_k of N nodes have this label and type, and K labels of all types
         occur. Nodes without a known label do not count.
     class_weight : list of T dicts (or None), "balanced" or None, default=None
         For each type, factor of the cost of a wrong node, by its true label, in addition to `loss`.
-        Labels missing in a dict have weight 1. ``"balanced"`` uses N / (K N_k), if N_k of N nodes
-        of the type have label k, for K labels that occur.
+        Labels missing in a dict have weight 1. ``"balanced"`` uses N / (K N_k), where N_k of N
+        nodes of the type have label k and K labels occur.
     solver : str or solver object, default="auto"
         The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
         default options; to set options, such as early stopping or a checkpoint, pass an object, as

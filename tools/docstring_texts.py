@@ -30,7 +30,7 @@ class Common:
     class_weight : dict, "balanced" or None, default=None
         Factor of the cost of a wrong node, by its true label, in addition to `loss`: weight 2
         doubles the cost of errors. Labels missing in a dict have weight 1. ``"balanced"`` uses
-        N / (K N_k), if N_k of N nodes have label k, for K labels that occur.
+        N / (K N_k), where N_k of N nodes have label k and K labels occur.
     solver : str or solver object, default="auto"
         The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
         default options; to set options, such as early stopping or a checkpoint, pass an object, as
@@ -56,8 +56,8 @@ class Common:
         Lower and upper bounds of the weights, in the order of ``w_``; infinite for free weights.
     prior : fitted model, array-like of shape (n_weights,) or None, default=None
         Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
-        ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
-        model (how_to/adapt_model in the manual). A model must be of the same class, with the same
+        ``lam / 2 * |w|^2`` in the objective and its certificate, which adapts a model to few
+        samples: see :doc:`/how_to/adapt_model`. A model must be of the same class, with the same
         features and parameters that define weights; the new model has the classes of the prior,
         which is not changed. ``clone`` does not copy it; in a list of candidates of a parameter
         search, wrap it in :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of
@@ -331,12 +331,12 @@ class Graphs:
         training and prediction. At the limit, the best labeling found and a bound are returned, so
         that certificates remain valid; results then depend on the speed of the machine. If None,
         only the number of visited table entries is limited, to 2^31 (several seconds), and results
-        are reproducible. In passes, a decoding stops early if its labeling allows a step. Only the
-        last certificate of a fit requires proofs of optimality; earlier values of primal and gap in
-        ``history_`` may be somewhat too large.
-        ``history_`` has two more columns, both cumulative: searches, the number of decodings in
-        passes that did not stop early, and proofs, the number of these with a labeling that is
-        proven to be optimal.
+        are reproducible. During training, a decoding stops early if the labeling found so far
+        allows a step of the solver. Only the last certificate of a fit requires proofs of
+        optimality; earlier values of primal and gap in ``history_`` may be somewhat too large. With
+        branch and bound, ``history_`` has two more columns, both cumulative: searches, the number
+        of decodings in passes that did not stop early, and proofs, the number of these whose
+        labeling is proven to be optimal.
     search : {"auto", "bisecting", "binary"}, default="auto"
         Search of ``rescaling="slack"`` for the most violated labeling, by decoding with several
         weights of the loss. ``"auto"`` is ``"bisecting"``. Both searches may miss the most violated
@@ -366,9 +366,9 @@ class Graphs:
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
-        All weights in one vector: ``coef_`` (with `class_scores`, of the other columns, followed by
-        ``class_scores_weight_``), ``intercept_`` and ``edge_coef_``, as far as they exist. Each
-        access returns a copy.
+        All weights in one vector: ``coef_`` (with `class_scores`, only the weights of the other
+        columns, followed by ``class_scores_weight_``), ``intercept_`` and ``edge_coef_``, if they
+        exist. Each access returns a copy.
     intercept_ : ndarray of shape (K,)
         Intercepts; zero without `fit_intercept`.
     inference_ : str

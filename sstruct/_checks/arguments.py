@@ -13,9 +13,10 @@ T = TypeVar("T")
 
 
 def explains_arguments(cls: type[T]) -> type[T]:
-    """Decorate a dataclass: errors for invalid arguments of the constructor suggest valid ones.
+    """Decorate a dataclass whose constructor suggests a replacement for invalid arguments.
 
-    The constructor keeps its signature, from which scikit-learn reads the parameters.
+    scikit-learn reads the parameters from the signature, which is therefore kept, with the
+    parameters in the order of the docstring.
     """
     init = cls.__init__
     parameters = [each for each in fields(cls) if each.init]
@@ -26,7 +27,7 @@ def explains_arguments(cls: type[T]) -> type[T]:
     @wraps(init)
     def explained(self, *args, **given):
         if len(args) > len(leading):
-            raise TypeError(_by_name(cls.__name__, names, leading, needed, args[len(leading)]))
+            raise TypeError(_positional(cls.__name__, names, leading, needed, args[len(leading)]))
         for name, value in given.items():
             if name not in names:
                 raise TypeError(_unknown(cls.__name__, names, name, value))
@@ -41,33 +42,34 @@ def explains_arguments(cls: type[T]) -> type[T]:
 def _types(cls, annotations):
     """Return annotations that ``typing.get_type_hints`` evaluates in the module of each field.
 
-    The signature has strings, which are short, but not the modules in which they are defined.
+    The annotations of the signature are short strings, which do not contain these modules.
     """
-    fields_of = [(base.__module__, get_annotations(base)) for base in cls.__mro__]
-    found = dict(annotations)
+    by_class = [(base.__module__, get_annotations(base)) for base in cls.__mro__]
+    types = dict(annotations)
     for name, text in annotations.items():
         if isinstance(text, str):
-            module = next(module for module, own in fields_of if name in own)
-            found[name] = ForwardRef(text, module=module)
-    return found
+            module = next(module for module, own in by_class if name in own)
+            types[name] = ForwardRef(text, module=module)
+    return types
 
 
-def _documented_order(cls, found):
+def _documented_order(cls, original):
     """Return a signature with keyword parameters in the order of the docstring.
 
     In a dataclass, inherited fields come first.
     """
-    first, *parameters = found.parameters.values()
+    first, *parameters = original.parameters.values()
     documented = re.findall(r"^ *(\w+) : ", cls.__doc__ or "", re.MULTILINE)
     if {*documented} >= {each.name for each in parameters}:  # False under python -OO
         parameters.sort(key=lambda each: documented.index(each.name))
-    return found.replace(parameters=[first, *parameters])
+    return original.replace(parameters=[first, *parameters])
 
 
-def _by_name(owner, names, leading, needed, value):
+def _positional(owner, names, leading, needed, value):
     """Return the error message for a parameter that was passed by position.
 
-    names, leading : all parameters, and those that may be passed by position
+    names : names of all parameters
+    leading : names of the parameters that may be passed by position
     needed : required keyword arguments, such as "parents=..."
     """
     number, is_estimator = is_real(value), "lam" in names
@@ -85,12 +87,12 @@ _STRENGTH = "larger values regularize more"
 _NORM = "the penalty is always the squared L2 norm"
 _PASSES = "the number of passes over the data"
 _GAP = "the relative duality gap at which a fit stops"
-# By the name in another package: the name in this package, and the difference.
+# Maps a parameter of another package to the parameter of this package, and an explanation.
 OTHER_NAMES = {
-    "C": ("lam", "C={0} is lam=1 / ({0} * n), n the number of samples or their total weight"),
+    "C": ("lam", "C={0} is lam=1 / ({0} * n), where n is the number or total weight of samples"),
     "alpha": ("lam", "alpha of SGDClassifier is on the same scale"),
     "c1": ("lam", _NORM),
-    "c2": ("lam", "c2 of CRFsuite is lam=2 * c2 / n, n the number of sequences"),
+    "c2": ("lam", "c2 of CRFsuite is lam=2 * c2 / n, where n is the number of sequences"),
     "l2": ("lam", _STRENGTH),
     "penalty": ("lam", _NORM),
     "reg": ("lam", _STRENGTH),
@@ -108,7 +110,7 @@ OTHER_NAMES = {
     "inference_method": ("inference", "the decoder of graphs"),
     "negativity_constraint": ("bounds", "an upper bound of 0 for some of the weights"),
 }
-# By the name of an option of a solver: the object to pass as `solver`.
+# Maps an option of a solver to the solver object that has it.
 SOLVER_OPTIONS = {
     **dict.fromkeys(
         (
@@ -134,18 +136,18 @@ SOLVER_OPTIONS = {
 def other_name(owner, names, name, value):
     """Return an error message that suggests a replacement for a parameter, or None.
 
-    The parameter may be known from another package, or be an option of a solver.
+    The parameter may be one of another package, or an option of a solver.
 
     Parameters
     ----------
     owner : str
         Name of the estimator.
     names : list of str
-        Its parameters.
+        Parameters of the estimator.
     name : str
-        The parameter that it does not have.
+        The unknown parameter.
     value : object
-        Its value.
+        Value of the unknown parameter.
     """
     if name in names:
         return None
@@ -156,11 +158,14 @@ def other_name(owner, names, name, value):
     if here not in names:
         return None
     value = f"{float(value):g}" if is_real(value) else name
-    return f"{owner} has no parameter {name}, it has {here}: {difference.format(value)}"
+    return f"{owner} has no parameter {name}; use {here} ({difference.format(value)})"
 
 
 def _unknown(owner, names, name, value):
-    """Return the error message for an unknown parameter, with the most similar one or all."""
+    """Return the error message for an unknown parameter.
+
+    It suggests a replacement or the most similar parameter, or lists all parameters.
+    """
     known = other_name(owner, names, name, value)
     if known is not None:
         return known

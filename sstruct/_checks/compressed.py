@@ -14,7 +14,7 @@ from sstruct._checks.arrays import contiguous, first_true
 from sstruct._checks.shown import shortened
 
 # Compiled code uses 32-bit column indices, and rows without entries require memory too.
-MOST = 2**31 - 1
+MAX_SIZE = 2**31 - 1
 # CSC and COO do not store empty rows, which require memory once the matrix is converted to CSR;
 # SciPy does not handle a lack of memory everywhere.
 MAX_EMPTY_ROWS = 10**7
@@ -74,8 +74,8 @@ def check_attributes(matrix, name, ndims=(2,)):
     if len(shape) not in ndims:
         expected = " or ".join(f"{n}-D" for n in ndims)
         raise ValueError(f"{name} is a sparse {len(shape)}-D array, expected {expected}")
-    if not all(0 <= n <= MOST for n in shape):
-        raise ValueError(f"{name} is sparse with shape {shape}, expected at most {MOST} each")
+    if not all(0 <= n <= MAX_SIZE for n in shape):
+        raise ValueError(f"{name} is sparse with shape {shape}, expected at most {MAX_SIZE} each")
 
 
 def as_csr(matrix):
@@ -85,7 +85,7 @@ def as_csr(matrix):
 
 
 def csr_array_of(values, indices, indptr, shape):
-    """Return the CSR array of valid parts, which the constructor would check again."""
+    """Return a CSR array from valid parts, without the checks of the constructor."""
     out = object.__new__(sparse.csr_array)
     vars(out).update(vars(_empty_array(shape)), data=values, indices=indices, indptr=indptr)
     return out
@@ -93,7 +93,7 @@ def csr_array_of(values, indices, indptr, shape):
 
 @lru_cache(maxsize=128)
 def _empty_array(shape):
-    """Return a CSR array with the attributes of a shape; its arrays are replaced in copies."""
+    """Return a CSR array of a given shape without data, a template for `csr_array_of`."""
     out = sparse.csr_array(shape)
     out.data = out.indices = out.indptr = None
     return out
@@ -113,7 +113,7 @@ def check_rows(matrix, rows, name):
     _array(matrix, "data", name, "fiub")
     n_stored = len(_array(matrix, "indices", name, "i"))
     indptr = _array(matrix, "indptr", name, "i")
-    _same_length(f"{name}.indptr", len(indptr), matrix.shape[0] + 1, "one more than rows")
+    _same_length(f"{name}.indptr", len(indptr), matrix.shape[0] + 1, "one more than the rows")
     if len(rows) and not 0 <= rows[0] <= max(rows[0], rows[-1]) < matrix.shape[0]:
         raise ValueError(
             f"{name} has {matrix.shape[0]} rows, but its offsets refer to rows {rows[0]} to "
@@ -124,8 +124,8 @@ def check_rows(matrix, rows, name):
     if wrong is not None:
         row = rows[wrong]
         raise ValueError(
-            f"{name}.indptr[{row}] is {indptr[row]} and the next {indptr[row + 1]}, expected "
-            f"nondecreasing values from 0 to {n_stored}"
+            f"{name}.indptr[{row}] is {indptr[row]} and {name}.indptr[{row + 1}] is "
+            f"{indptr[row + 1]}, expected nondecreasing values from 0 to {n_stored}"
         )
 
 
@@ -143,7 +143,7 @@ def stacked(items, name):
     parts = []
     for i, item in enumerate(items):
         if not sparse.issparse(item):
-            raise TypeError(f"found sparse and dense arrays in {name}, expected one of the two")
+            raise TypeError(f"{name} has sparse and dense arrays, expected one of the two")
         if item.format == "csr" and isinstance(item, FORMATS["csr"]) and len(item.shape) == 2:
             # Columns are validated after stacking, which is faster; int64 indices would overflow.
             _check_pointers(item, f"{name}[{i}]", item.shape[0])
@@ -164,7 +164,7 @@ def stacked(items, name):
 
 
 def _array(matrix, part, name, kinds):
-    """Return an array of a matrix, validated."""
+    """Return one of the arrays of a matrix after validation."""
     array = getattr(matrix, part, None)
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{name}.{part} is a {type(array).__name__}, expected an array")
@@ -181,13 +181,13 @@ def _same_length(what, found, expected, why):
         raise ValueError(f"{what} has {found} entries, expected {expected}, {why}")
 
 
-def _check_range(places, most, what):
-    """Raise at the first index that is not in the range from 0 to `most` - 1."""
-    for first in range(0, len(places), AT_ONCE):
-        part = places[first : first + AT_ONCE]
-        if part.min() < 0 or part.max() >= most:
-            at = int(np.argmax((part < 0) | (part >= most)))
-            expected = f"0 to {most - 1}" if most else "none"
+def _check_range(indices, size, what):
+    """Raise an error for the first index that is not in the range from 0 to `size` - 1."""
+    for first in range(0, len(indices), AT_ONCE):
+        part = indices[first : first + AT_ONCE]
+        if part.min() < 0 or part.max() >= size:
+            at = int(np.argmax((part < 0) | (part >= size)))
+            expected = f"0 to {size - 1}" if size else "none"
             raise ValueError(f"{what}[{first + at}] is {part[at]}, expected {expected}")
 
 
@@ -196,18 +196,20 @@ def _check_pointers(matrix, name, n_rows):
     data = _array(matrix, "data", name, "fiub")
     indices = _array(matrix, "indices", name, "i")
     indptr = _array(matrix, "indptr", name, "i")
-    _same_length(f"{name}.indptr", len(indptr), n_rows + 1, "one more than rows")
+    _same_length(f"{name}.indptr", len(indptr), n_rows + 1, "one more than the rows")
     if indptr[0] != 0:
         raise ValueError(f"{name}.indptr[0] is {indptr[0]}, expected 0")
     if not rises(contiguous(indptr, None if indptr.dtype == INT32 else np.int64)):
         k = int(np.argmax(indptr[1:] < indptr[:-1]))
         raise ValueError(
-            f"{name}.indptr must be nondecreasing, found {indptr[k]} and then {indptr[k + 1]} at "
-            f"{k + 1}"
+            f"{name}.indptr must be nondecreasing, but {name}.indptr[{k}] is {indptr[k]} and "
+            f"{name}.indptr[{k + 1}] is {indptr[k + 1]}"
         )
     for part, array in (("indices", indices), ("data", data)):
         # SciPy allows unused entries after the last row, but they would be read with `data`.
-        why = "the end of indptr" + "; prune() removes the rest" * bool(len(array) > indptr[-1])
+        why = "the last entry of indptr"
+        if len(array) > indptr[-1]:
+            why += "; prune() removes the unused entries"
         _same_length(f"{name}.{part}", len(array), int(indptr[-1]), why)
 
 
@@ -235,8 +237,8 @@ def _check_csr(matrix, name):
             k = int(inside[0])
             flag = "has_canonical_format" if canonical else "has_sorted_indices"
             raise ValueError(
-                f"{name}.{flag} is True, but {name}.indices has {indices[k - 1]} and then "
-                f"{indices[k]} at {k}, in one row or column. Rebuild it with "
+                f"{name}.{flag} is True, but {name}.indices[{k - 1}] is {indices[k - 1]} and "
+                f"{name}.indices[{k}] is {indices[k]}, in the same row or column. Rebuild it with "
                 f"scipy.sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)"
             )
 
@@ -249,11 +251,11 @@ def _check_coo(matrix, name):
         raise ValueError(
             f"{name}.coords has {len(coords)} arrays, expected {len(matrix.shape)}, one per axis"
         )
-    for axis, (places, most) in enumerate(zip(coords, matrix.shape)):
+    for axis, (indices, size) in enumerate(zip(coords, matrix.shape)):
         what = f"{name}.coords[{axis}]"
-        if not isinstance(places, np.ndarray) or places.ndim != 1 or places.dtype.kind != "i":
+        if not isinstance(indices, np.ndarray) or indices.ndim != 1 or indices.dtype.kind != "i":
             raise TypeError(
-                f"{what} must be a 1-D array of signed integers, found {shortened(places)}"
+                f"{what} must be a 1-D array of signed integers, found {shortened(indices)}"
             )
-        _same_length(what, len(places), len(data), "like data")
-        _check_range(places, most, what)
+        _same_length(what, len(indices), len(data), "the length of data")
+        _check_range(indices, size, what)

@@ -1,1 +1,1 @@
-"""Transport of oracle calls and of distributed fits: threads, processes, Dask."""
+"""Oracle calls and distributed fits in threads, processes and on Dask clusters."""

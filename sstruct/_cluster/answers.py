@@ -1,4 +1,4 @@
-"""Worker side of oracle calls on a cluster: partitions of the data and their oracle results."""
+"""Worker side of oracle calls on a cluster, with partitions of the data and cached results."""
 
 import traceback
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Oracle calls on a Dask cluster: data stay there, changes of w are sent, planes are returned."""
+"""Oracle calls on a Dask cluster, which stores the data and receives changes of w."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Oracle calls in joblib's workers: data are sent once, and answers have the order of the calls."""
+"""Oracle calls in joblib's workers, to which data are sent once."""
 
 import copy
 import os

@@ -37,7 +37,7 @@ class CallbackContext:
         return self._call("on_fit_task_end", **given)
 
     def _call(self, name, *, estimator, reconstruction_attributes=None, **given):
-        """Call each hook with its keyword-only parameters; call callable values once."""
+        """Call each hook with its keyword-only parameters; evaluate callable values only once."""
         values, stop = {"X": None, "y": None, "metadata": None, **given}, False
         for callback in self._callbacks:
             hook = getattr(callback, name)
@@ -58,7 +58,7 @@ class CallbackContext:
 
 
 def _as_if_fitted(estimator, attributes):
-    """Return a shallow copy of the estimator with further attributes, or None without them.
+    """Return a shallow copy of the estimator with additional attributes, or None without them.
 
     attributes : dict, function that returns a dict, or None
     """

@@ -1,1 +1,1 @@
-"""Models in formats that other programs read: JSON and ONNX."""
+"""Write models as JSON and ONNX files for other programs."""

@@ -1,4 +1,4 @@
-"""ExportedModel: what readers in other languages need for a prediction."""
+"""The content of an exported model, sufficient for prediction in other languages."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Models as JSON: the schema is documented in doc/explanation/export_format.rst."""
+"""Models as JSON, with the schema in doc/explanation/export_format.rst."""
 
 import json
 

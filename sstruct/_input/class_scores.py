@@ -1,4 +1,4 @@
-"""The parameter `class_scores`: columns of X that are scores of the classes."""
+"""The parameter `class_scores`, which selects columns of X that are scores of the classes."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Edge features of sequences: separation from node features, concatenation and validation.
+"""Separation, concatenation and validation of edge features of sequences.
 
 The features of transitions are called edge features, as for graphs.
 """

@@ -1,4 +1,4 @@
-"""Indicator matrices of label sets: validation of input, and output of the same type."""
+"""Validation of indicator matrices of label sets, and output of the same type."""
 
 import numbers
 from collections.abc import Set as AbstractSet

@@ -1,4 +1,4 @@
-"""Labels of any hashable type: concatenation, order and encoding.
+"""Concatenation, order and encoding of labels of any hashable type.
 
 Labels that other libraries use for padding or void nodes are detected.
 """

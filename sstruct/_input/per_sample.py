@@ -1,4 +1,4 @@
-"""The output of ``predict`` for samples of different sizes: an array of arrays."""
+"""Arrays of arrays, the output of ``predict`` for samples of different sizes."""
 
 import numpy as np
 

@@ -58,8 +58,8 @@ def painted(nodes, n_nodes, values, fill):
     values = array_of(values, "node_labels")
     if values.ndim == 0 or len(values) != n_nodes:
         raise ValueError(
-            f"got values of shape {values.shape} for {n_nodes} segments, expected one for each; "
-            "if the graph was built with a mask, pass the same mask"
+            f"node_labels has shape {values.shape}, expected one value for each of {n_nodes} "
+            "segments; if the graph was built with a mask, pass the same mask"
         )
     if nodes.min() >= 0:
         return values[nodes]

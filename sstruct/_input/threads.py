@@ -79,10 +79,10 @@ def n_workers(n_jobs):
 def n_threads(n_jobs):
     """Return the number of threads for `n_jobs`; joblib's backend may be a cluster.
 
-    For a cluster, joblib returns the number of its workers, which does not apply to threads of this
-    process, so ``n_jobs=None`` is one thread. Negative numbers count cores. They are limited like
-    scikit-learn's compiled loops inside joblib's workers or `threadpool_limits`, and to one thread
-    in a task of a cluster.
+    For a cluster, joblib returns the number of its workers, which is not a number of threads of
+    this process; ``n_jobs=None`` then means one thread. Negative values refer to the number of
+    cores. As in scikit-learn's compiled loops, they are limited in joblib's workers and by
+    `threadpool_limits`. In a task of a cluster, they mean one thread.
     """
     if n_jobs is not None:
         check_n_jobs(n_jobs)

@@ -1,4 +1,4 @@
-"""Groups of transitions that share a weight: the parameter `transitions` of chains."""
+"""Groups of transitions that share a weight, given by the parameter `transitions`."""
 
 import numpy as np
 

@@ -1,1 +1,1 @@
-"""Decoders: functions of potentials only, with a folder for each structure."""
+"""Decoders that depend only on potentials, with a folder for each structure."""

@@ -1,1 +1,1 @@
-"""Solvers for any `BlockProblem`: compiled passes, and the policy between passes."""
+"""Solvers for any `BlockProblem`, with compiled passes."""

@@ -99,9 +99,8 @@ class CalibratedSSVM(HeldOutPredictor):
     temperature_ : float
         The temperature T, positive.
     exact_ : bool
-        Whether probabilities are exact. Depends on the held-out samples for graphs and images: all
-        must be without cycles. :meth:`log_proba` and :meth:`sample` are available only if it is
-        True.
+        Whether probabilities are exact. For graphs and images, they are exact if no held-out sample
+        has a cycle. :meth:`log_proba` and :meth:`sample` are available only if it is True.
     classes_ : as in the estimator
         Labels of the estimator. Not available for TreeSSVM.
     n_features_in_ : as in the estimator
@@ -111,7 +110,7 @@ class CalibratedSSVM(HeldOutPredictor):
 
     See Also
     --------
-    sklearn.calibration.CalibratedClassifierCV : For one label per sample; other methods.
+    sklearn.calibration.CalibratedClassifierCV : Calibration of classifiers, with several methods.
 
     Notes
     -----
@@ -153,8 +152,8 @@ class CalibratedSSVM(HeldOutPredictor):
     >>> probabilities = np.concatenate(model.predict_proba(X[40:]))
     >>> np.allclose(probabilities.sum(axis=1), 1)
     True
-    >>> found = probabilities.argmax(axis=1) == np.concatenate(y[40:])
-    >>> bool(abs(probabilities.max(axis=1).mean() - found.mean()) < 0.05)
+    >>> correct = probabilities.argmax(axis=1) == np.concatenate(y[40:])
+    >>> bool(abs(probabilities.max(axis=1).mean() - correct.mean()) < 0.05)
     True
     """
 
@@ -300,7 +299,8 @@ class CalibratedSSVM(HeldOutPredictor):
         n_samples : int, default=1
             Number of labelings of each sample, at least 1.
         random_state : int, RandomState instance or None, default=None
-            Seed. The labelings of a sample depend on its index, not on the other samples.
+            Pass an int for reproducible labelings. They depend on the sample and its index in X,
+            not on the other samples.
 
         Returns
         -------
@@ -324,7 +324,7 @@ class CalibratedSSVM(HeldOutPredictor):
     ) -> list[list[tuple[int, int, Any, float]]]:
         """Predict spans, such as named entities or segments, with their probabilities.
 
-        Only for sequences: ChainSSVM and SegmentSSVM.
+        Only available for estimators of sequences, ChainSSVM and SegmentSSVM.
 
         Parameters
         ----------

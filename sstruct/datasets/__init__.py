@@ -1,4 +1,4 @@
-"""Data sets for structured prediction: generated, loaded, or downloaded and cached."""
+"""Generators and loaders of data sets for structured prediction."""
 
 from ._alignments import make_alignments
 from ._fetched import (

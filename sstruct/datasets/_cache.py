@@ -1,4 +1,4 @@
-"""Cache of downloaded data sets: download, convert, verify and write."""
+"""Download data sets and cache them as verified, converted files."""
 
 import hashlib
 import os

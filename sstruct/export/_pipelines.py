@@ -1,4 +1,4 @@
-"""Export of estimators and of pipelines whose steps readers can repeat."""
+"""Export of estimators and pipelines to files for other programming languages."""
 
 import os
 from dataclasses import replace
@@ -65,8 +65,9 @@ def export_model(model: Any, path: str | os.PathLike) -> None:
     order of the terms of a sum depends on the machine. Weights are written with the fewest digits
     that identify them. Tables that are mostly zero are written sparsely. The graph of an ONNX file
     contains the whole table of weights and begins after the vectorizer, so JSON is better for
-    feature dicts. It does not validate its input, unlike the readers: it requires at least one row,
-    and labels have no meaning if a row contains NaN or a mask forbids every labeling.
+    feature dicts. Unlike the readers of JSON files, the graph does not validate its input: at least
+    one row is required, and labels have no meaning if a row contains NaN or a mask forbids every
+    labeling.
 
     Examples
     --------
@@ -96,24 +97,24 @@ def export_model(model: Any, path: str | os.PathLike) -> None:
 
 
 def _steps(model):
-    """Return the steps of nested pipelines, the estimator last."""
+    """Return the steps of a pipeline, which may be nested, or a list with only the model."""
     if isinstance(model, Pipeline):
         return [step for _, each in model.steps for step in _steps(each)]
     return [] if model is None or (isinstance(model, str) and model == "passthrough") else [model]
 
 
 def _transformers(steps):
-    """Return the steps inside of PerNode and of pipelines."""
-    found = []
+    """Replace each PerNode by its transformer, or by the steps of its pipeline."""
+    flat = []
     for step in steps:
         inner = step.transformer_ if isinstance(step, PerNode) else step
-        found += [inner] if inner is step else _transformers(_steps(inner))
-    return found
+        flat += [inner] if inner is step else _transformers(_steps(inner))
+    return flat
 
 
 def _not_exportable(estimator):
-    """Return the message for a model that cannot be exported."""
-    advice = "only ChainSSVM, MulticlassSSVM and MultilabelSSVM, and pipelines with them, can be"
+    """Return the error message for a model that cannot be exported."""
+    advice = "pass a ChainSSVM, MulticlassSSVM or MultilabelSSVM, or a pipeline with one of these"
     if hasattr(estimator, "best_estimator_"):
         advice = "pass its best_estimator_"
     elif hasattr(estimator, "temperature_"):
@@ -126,16 +127,16 @@ def _not_exportable(estimator):
 
 
 def _read_steps(steps, exported):
-    """Return the attributes of an ExportedModel that the steps before it determine."""
+    """Return the attributes of an ExportedModel that depend on the steps before the estimator."""
     for step in steps:
         if isinstance(step, PerNode):
             check_is_fitted(step)
     transformers = _transformers(steps)
     for step in transformers:
         check_is_fitted(step)
-    found = {}
+    attributes = {}
     if transformers and isinstance(transformers[0], SequenceVectorizer | DictVectorizer):
-        found = _vectorizer(transformers.pop(0))
+        attributes = _vectorizer(transformers.pop(0))
     n_features = len(exported.weights)
     for step in transformers:
         if not isinstance(step, StandardScaler | MaxAbsScaler | RobustScaler):
@@ -143,24 +144,24 @@ def _read_steps(steps, exported):
                 f"the step {shortened(step)} cannot be exported; supported are {SUPPORTED}, with a "
                 "vectorizer first. Apply other steps outside of the exported pipeline"
             )
-        if "center" in found:
+        if "center" in attributes:
             raise ValueError("a pipeline with two scalers cannot be exported; remove one of them")
-        found |= _scaling(step)
+        attributes |= _scaling(step)
     for key, name in (("features", "vectorizer"), ("center", "scaler"), ("scale", "scaler")):
-        values = found.get(key)
+        values = attributes.get(key)
         if values is not None and len(values) != n_features:
             raise ValueError(
                 f"the {name} has {len(values)} features, but the model is expecting {n_features}; "
                 "fit the pipeline again"
             )
-    if transformers and exported.features is None and "features" not in found:
+    if transformers and exported.features is None and "features" not in attributes:
         names = getattr(transformers[0], "feature_names_in_", None)
-        found["features"] = None if names is None else [str(name) for name in names]
-    return found
+        attributes["features"] = None if names is None else [str(name) for name in names]
+    return attributes
 
 
 def _vectorizer(step):
-    """Return the names of features, and the rules that make them of feature dicts."""
+    """Return the feature names of a vectorizer, and its rules for feature dicts."""
     is_sequence = isinstance(step, SequenceVectorizer)
     vectorizer = {
         "kind": "sequence" if is_sequence else "dict",

@@ -1,4 +1,4 @@
-"""MAP inference: the decoders that training and prediction use, on plain arrays, and models."""
+"""MAP inference on arrays and graphical models, with the decoders of the estimators."""
 
 from sstruct._oracles.alignment._alignment import align
 from sstruct._oracles.chain._viterbi import max_marginals

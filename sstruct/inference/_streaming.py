@@ -1,4 +1,4 @@
-"""StreamingViterbi: labels of a chain whose positions arrive over time."""
+"""Labels of a chain whose positions arrive over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics for structured predictions: nodes, sequences, spans, segments, alignments and trees."""
+"""Metrics for structured predictions."""
 
 from sstruct.metrics._alignment_scores import alignment_accuracy, alignment_f1_score
 from sstruct.metrics._boundary_scores import boundary_f1_score

@@ -1,4 +1,4 @@
-"""Metrics for alignments: aligned pairs of positions."""
+"""Metrics for alignments, based on the aligned pairs of positions."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def alignment_accuracy(
     Returns
     -------
     score : float
-        Weighted number of pairs in both alignments, divided by that of the true pairs; 1 if there
-        are no true pairs.
+        Weighted number of pairs in both alignments, divided by the weighted number of true pairs; 1
+        if there are no true pairs.
 
     Raises
     ------
@@ -56,8 +56,8 @@ def alignment_accuracy(
     >>> alignment_accuracy([[[0, 0], [1, 1], [3, 2]]], [[0, -1, 1, 2]])
     0.6666666666666666
     """
-    n_right, n_true, _ = _counts(y_true, y_pred, sample_weight)
-    return n_right / n_true if n_true else 1.0
+    n_common, n_true, _ = _counts(y_true, y_pred, sample_weight)
+    return n_common / n_true if n_true else 1.0
 
 
 def alignment_f1_score(
@@ -76,8 +76,8 @@ def alignment_f1_score(
     Returns
     -------
     score : float
-        Twice the weighted number of pairs in both alignments, divided by the sum of those of true
-        and of predicted pairs; 1 if there are no pairs.
+        Twice the weighted number of pairs in both alignments, divided by the sum of the weighted
+        numbers of true and predicted pairs; 1 if there are no pairs.
 
     Raises
     ------
@@ -99,29 +99,29 @@ def alignment_f1_score(
     >>> alignment_f1_score([[0, 1, -1, 2]], [[0, -1, -1, 2]])
     0.8
     """
-    n_right, n_true, n_found = _counts(y_true, y_pred, sample_weight)
-    return 2 * n_right / (n_true + n_found) if n_true + n_found else 1.0
+    n_common, n_true, n_predicted = _counts(y_true, y_pred, sample_weight)
+    return 2 * n_common / (n_true + n_predicted) if n_true + n_predicted else 1.0
 
 
 def _counts(y_true, y_pred, sample_weight):
     """Return the weighted numbers of common, true and predicted pairs."""
-    true, found = (
+    true, predicted = (
         listed(y, name, "a list of alignments")
         for y, name in zip((y_true, y_pred), ("y_true", "y_pred"))
     )
-    weights, total = check_pairs(true, found, "sample", sample_weight), np.zeros(3)
-    for i, (a, b) in enumerate(zip(true, found)):
+    weights, total = check_pairs(true, predicted, "sample", sample_weight), np.zeros(3)
+    for i, (a, b) in enumerate(zip(true, predicted)):
         (a, n_rows), (b, n_others) = _pairs(a, f"y_true[{i}]"), _pairs(b, f"y_pred[{i}]")
         if None not in (n_rows, n_others) and n_rows != n_others:
             raise ValueError(f"y_true[{i}] has {n_rows} rows, but y_pred[{i}] has {n_others}")
         columns = dict(a.tolist())
-        n_right = sum(columns.get(r) == c for r, c in b.tolist())
-        total += weights[i] * np.array([n_right, len(a), len(b)])
+        n_common = sum(columns.get(r) == c for r, c in b.tolist())
+        total += weights[i] * np.array([n_common, len(a), len(b)])
     return total.tolist()
 
 
 def _pairs(alignment, name):
-    """Return the pairs (k, 2) of an alignment, and its number of rows or None."""
+    """Return the pairs (k, 2) of an alignment, and its number of rows, or None if it is unknown."""
     alignment = integers(array_of(alignment, name), name)
     if alignment.ndim != 1:
         return increasing_pairs(alignment, name).T, None

@@ -1,4 +1,4 @@
-"""Metrics for change points: boundaries between segments without labels."""
+"""Metrics for change points."""
 
 from __future__ import annotations
 

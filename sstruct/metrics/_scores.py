@@ -1,4 +1,4 @@
-"""Metrics for predicted label sequences: per node, per sequence and per chunk."""
+"""Metrics for predicted label sequences, over nodes, sequences and chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partial matches of predicted and true spans: counts and the most frequent confusions."""
+"""Counts and most frequent confusions of partially matching spans."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def span_precision_recall_curve(
     sample_weight: ArrayLike | None = None,
     ignore_label: Any = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Precision and recall of spans for all thresholds of their probabilities.
+    """Compute precision and recall of spans for all thresholds of their probabilities.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def span_threshold(
     sample_weight: ArrayLike | None = None,
     ignore_label: Any = None,
 ) -> float:
-    """Threshold of the probabilities of spans for a target precision or recall.
+    """Find the threshold of the probabilities of spans for a target precision or recall.
 
     Use samples that were not used for training.
 
@@ -155,8 +155,8 @@ def span_threshold(
     Raises
     ------
     ValueError
-        If no threshold reaches the target, where the message states the best value, or y_true has
-        no spans.
+        If no threshold reaches the target (the message states the best value), or y_true has no
+        spans.
 
     See Also
     --------
@@ -194,7 +194,7 @@ def span_threshold(
 def _curve(events):
     """Return precision, recall and thresholds of SpanEvents."""
     if events.n_true == 0:
-        raise NoNodesError("y_true has no spans of positive weight, so that recall is undefined")
+        raise NoNodesError("y_true has no spans of positive weight; recall is undefined")
     used = events.weights > 0
     if not used.any():
         return np.ones(1), np.zeros(1), np.empty(0)

@@ -1,4 +1,4 @@
-"""Metrics for dependency trees: attachment scores."""
+"""Attachment scores of dependency trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectorizer for the arcs of dependency trees: templates of words and tags, hashed."""
+"""Vectorizer for the arcs of dependency trees, with hashed templates of words and tags."""
 
 from __future__ import annotations
 

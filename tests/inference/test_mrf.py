@@ -1,4 +1,4 @@
-"""MRF: energies compared with the definition, packing, and invalid input."""
+"""Test energies, packing and invalid input of MRF."""
 
 import copy
 import pickle
@@ -152,7 +152,7 @@ def test_invalid_input(arguments, message):
     [
         ([0, 0], r"labels must be integers of shape \(3,\)"),
         ([0.0, 0.0, 0.0], "labels must be integers"),
-        ([0, 3, 0], r"labels\[1\] = 3 is out of range: node 1 has 3 labels"),
+        ([0, 3, 0], r"labels\[1\] = 3 is out of range for the 3 labels of node 1"),
         ([-1, 0, 0], r"labels\[0\] = -1 is out of range"),
     ],
 )

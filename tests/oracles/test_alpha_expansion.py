@@ -141,7 +141,7 @@ def test_more_starts_do_not_increase_the_cost(new_rng, size, kind, whole, key):
     share=st.sampled_from([0.0, 0.0, 0.3, 0.7]),
     key=st.integers(0, 2**32 - 1),
 )
-def test_two_labels_are_a_cut(new_rng, n_nodes, kind, share, key):
+def test_problems_with_two_labels_are_solved_by_a_cut(new_rng, n_nodes, kind, share, key):
     rng = new_rng(key)
     node, edges, edge, distance = random_problem(rng, (n_nodes, 2, 3 * n_nodes), kind, False)
     node = forbid(rng, node, share)
@@ -177,7 +177,7 @@ def test_fusion_moves_improve_random_starts_of_repulsive_problems(rng):
     assert better >= 45
 
 
-def test_larger_graphs_stay_below_their_start_and_seeds_repeat(rng):
+def test_larger_graphs_improve_on_the_start_and_are_reproducible(rng):
     n_nodes, n_labels = 400, 7
     edges = random_edges(rng, n_nodes, 1200)
     node, edge = 3 * rng.random((n_nodes, n_labels)), rng.random(len(edges))
@@ -201,9 +201,9 @@ def test_larger_graphs_stay_below_their_start_and_seeds_repeat(rng):
 
 @pytest.mark.parametrize("seed", [None, 5, "generator", "state"])
 def test_random_states(seed):
-    made = {"generator": np.random.default_rng(0), "state": np.random.RandomState(0)}
+    objects = {"generator": np.random.default_rng(0), "state": np.random.RandomState(0)}
     labels, value = alpha_expansion(
-        [[0.0, 1], [1, 0]], [[0, 1]], [3.0], random_state=made.get(seed, seed)
+        [[0.0, 1], [1, 0]], [[0, 1]], [3.0], random_state=objects.get(seed, seed)
     )
     assert labels[0] == labels[1]
     assert value == 1
@@ -226,7 +226,7 @@ BAD = [
     (dict(node_costs=np.zeros(3)), "node_costs must have shape"),
     (dict(node_costs=np.zeros((0, 2)), edges=[], edge_costs=[]), "node_costs must have shape"),
     (dict(node_costs=[[0, 0], [0, np.nan], [0, 0]]), r"node_costs\[1\] = .* must be finite"),
-    (dict(edges=[[0, 1], [1, 3]]), r"edges\[1\] = \(1, 3\) is out of range: 3 nodes"),
+    (dict(edges=[[0, 1], [1, 3]]), r"edges\[1\] = \(1, 3\) is out of range for 3 nodes"),
     (dict(edges=[[0, 1], [-1, 2]]), r"edges\[1\] = \(-1, 2\) is out of range"),
     (dict(edges=[[0, 1], [2, 2]]), r"edges\[1\] = \(2, 2\) is a self-loop"),
     (dict(edges=[[0, 1], [1, 0]]), r"edges\[1\] = \(1, 0\) joins the same nodes as edges\[0\]"),
@@ -238,7 +238,7 @@ BAD = [
     (dict(label_distance=[[0, np.nan], [1, 0]]), "label_distance must be finite"),
     (dict(labels=[0, 1]), r"labels must be integers of shape \(3,\)"),
     (dict(labels=[0.0, 1.0, 0.0]), "labels must be integers"),
-    (dict(labels=[0, 2, 0]), r"labels\[1\] = 2 is out of range: 2 labels"),
+    (dict(labels=[0, 2, 0]), r"labels\[1\] = 2 is out of range for 2 labels"),
     (dict(labels=[0, 0, -1]), r"labels\[2\] = -1 is out of range"),
     (dict(n_starts=0), "n_starts must be an integer >= 1, found 0"),
     (dict(n_starts=1.5), "n_starts must be an integer >= 1"),

@@ -1,4 +1,4 @@
-"""Test binary energies against enumeration: cuts and roof duality."""
+"""Test cuts and roof duality of binary energies against enumeration."""
 
 import re
 
@@ -168,7 +168,7 @@ NODES = [[0.0, 1.0]] * 3
 @pytest.mark.parametrize(
     "node, edges, costs, message",
     [
-        (NODES, [[0, 3]], [1.0], r"edges\[0\] = \(0, 3\) is out of range: 3 nodes"),
+        (NODES, [[0, 3]], [1.0], r"edges\[0\] = \(0, 3\) is out of range for 3 nodes"),
         (NODES, [[-1, 0]], [1.0], r"edges\[0\] = \(-1, 0\) is out of range"),
         (NODES, [[0, 1], [1, 1]], [1.0, 1.0], r"edges\[1\] = \(1, 1\) is a self-loop"),
         (NODES, [[0, 1], [2, 1], [1, 0]], np.ones(3), r"edges\[2\] = \(1, 0\) .* edges\[0\]"),

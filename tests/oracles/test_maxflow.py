@@ -182,8 +182,8 @@ GRAPH = [[0, 1], [1, 2]]
         (3, GRAPH, [[np.nan, 1], [1, 1]], 0, 2, r"capacities\[0\] = \(nan, 1.0\)"),
         (3, GRAPH, [[1, 1], [-np.inf, 1]], 0, 2, r"capacities\[1\] = \(-inf, 1.0\)"),
         (3, GRAPH, np.ones(2), 0, 2, r"capacities must have shape \(2, 2\)"),
-        (3, GRAPH, np.ones((2, 2)), 3, 2, "source = 3 is out of range: 3 nodes"),
-        (3, GRAPH, np.ones((2, 2)), 0, -1, "sink = -1 is out of range: 3 nodes"),
+        (3, GRAPH, np.ones((2, 2)), 3, 2, "source = 3 is out of range for 3 nodes"),
+        (3, GRAPH, np.ones((2, 2)), 0, -1, "sink = -1 is out of range for 3 nodes"),
         (3, GRAPH, np.ones((2, 2)), 1, 1, "source and sink are the same node, 1"),
     ],
 )

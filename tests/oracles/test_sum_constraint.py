@@ -75,5 +75,5 @@ def test_invalid_sizes():
         labels_of_sum(solver, np.zeros((3, 2)), 4)
     with pytest.raises(ValueError, match="4 positions with 2 labels, more than"):
         labels_of_sum(solver, np.zeros((4, 2)), 1)
-    with pytest.raises(ValueError, match="0 places"):
+    with pytest.raises(ValueError, match="at least 1, found 0"):
         SumConstraint(0, 2)

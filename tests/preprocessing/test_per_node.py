@@ -279,7 +279,7 @@ def test_fit_transform_of_the_transformer_is_used(items):
         (
             lambda X: X.__setitem__(2, sparse.csr_matrix(X[2])),
             TypeError,
-            "sparse and dense arrays in",
+            "has sparse and dense arrays",
         ),
         (lambda X: X.__setitem__(1, [[1, 2, 3], [4]]), ValueError, r"X\[1\] is not a"),
     ],

@@ -1,4 +1,4 @@
-"""Superpixels: graphs and labels compared with a loop over pixels, and invalid input."""
+"""Test superpixel graphs and labels against a loop over pixels, and invalid input."""
 
 from collections import Counter, defaultdict
 
@@ -209,9 +209,11 @@ def test_invalid_labels():
         superpixel_labels(SEGMENTS, [np.zeros(3), np.zeros(2)])
     with pytest.raises(TypeError, match=r"the label of pixel \(1, 0\): .* is not hashable"):
         superpixel_labels(SEGMENTS, [np.zeros(3), np.zeros((3, 1))])
-    with pytest.raises(ValueError, match=r"values of shape \(4,\) for 3 segments"):
+    with pytest.raises(
+        ValueError, match=r"shape \(4,\), expected one value for each of 3 segments"
+    ):
         pixel_labels(SEGMENTS, np.zeros(4))
     with pytest.raises(ValueError, match="with a mask, pass the same"):
         pixel_labels(SEGMENTS, np.zeros(3), mask=SEGMENTS > 0)
-    with pytest.raises(ValueError, match=r"values of shape \(\)"):
+    with pytest.raises(ValueError, match=r"node_labels has shape \(\)"):
         pixel_labels(SEGMENTS, 1)

@@ -1,4 +1,4 @@
-"""The layout of weight vectors: positions, public order, and bounds."""
+"""Test positions, public order and bounds of weight vectors."""
 
 import math
 
@@ -123,7 +123,7 @@ def test_bounds(layout):
     assert (bounds[0, padding == 1] == -np.inf).all()
     assert (bounds[1, padding == 1] == np.inf).all()
     assert (layout.unbounded()[0] == -np.inf).all()
-    with pytest.raises(ValueError, match="bounds of shape"):
+    with pytest.raises(ValueError, match="bounds has shape"):
         layout.padded_bounds(np.zeros((2, layout.public_size + 1)))
 
 

@@ -1,4 +1,4 @@
-"""Invariants after every kind of pass: weights, dual value and w are consistent."""
+"""Test that weights, dual value and w are consistent after every kind of pass."""
 
 import signal
 from itertools import product
@@ -221,12 +221,12 @@ def test_infinite_distances_raise(rng, step):
         exact_pass(state, step)
 
 
-def test_a_state_needs_a_positive_lam_and_a_weight_for_each_block(rng):
+def test_a_state_requires_a_positive_lam_and_a_weight_for_each_block(rng):
     problem = Small(rng).problem
     for lam in (0.0, -1.0, float("nan")):
         with pytest.raises(ValueError, match="lam must be positive"):
             DualState(problem, lam, np.ones(7), 0)
-    with pytest.raises(ValueError, match="6 block weights for 7 blocks"):
+    with pytest.raises(ValueError, match="block_weight has 6 entries, expected 7"):
         DualState(problem, 1.0, np.ones(6), 0)
     state = DualState(problem, 1.0, np.ones(7), -1)  # any integer is a seed
     for w, q in ((state.w[:-1], np.ones(7)), (state.w, np.ones(6))):

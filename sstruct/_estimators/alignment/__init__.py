@@ -1,1 +1,1 @@
-"""Alignments of two sequences: training data and scores."""
+"""Training data and scores of alignments of two sequences."""

@@ -1,4 +1,4 @@
-"""AlignmentOracle: scores of alignments, and the best alignment."""
+"""Scores of alignments, and the best alignment."""
 
 from functools import lru_cache
 

@@ -1,4 +1,4 @@
-"""AlignmentStructure: pairs of sequences that are aligned."""
+"""The Structure of AlignmentSSVM, for pairs of sequences that are aligned."""
 
 import numpy as np
 from scipy import sparse

@@ -1,4 +1,4 @@
-"""Conformity scores: by how much the best score decreases with given labels."""
+"""Conformity scores, the decrease of the best score if labels are given."""
 
 import numpy as np
 

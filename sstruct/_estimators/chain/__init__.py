@@ -1,1 +1,1 @@
-"""Sequences: training data, decoding."""
+"""Training data and decoding of sequences."""

@@ -1,4 +1,4 @@
-"""ChainStructure: sequences of nodes, whose labels depend on the labels of their neighbors."""
+"""The Structure of ChainSSVM, for sequences of nodes."""
 
 from functools import cached_property
 

@@ -1,4 +1,4 @@
-"""Sequences: packed input of users, with or without edge features, and training data."""
+"""Validation of sequences, with or without edge features, and their training data."""
 
 from dataclasses import dataclass
 from typing import ClassVar

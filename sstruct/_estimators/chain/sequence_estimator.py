@@ -1,4 +1,4 @@
-"""SequenceSSVM: parameters and attributes of the estimators of sequences."""
+"""Base class of the estimators of sequences, with their common parameters and attributes."""
 
 from __future__ import annotations
 

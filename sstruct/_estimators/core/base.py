@@ -1,4 +1,4 @@
-"""Base classes of all estimators: parameters, fitted attributes, pickling."""
+"""Base classes of all estimators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Callbacks of a fit: plain functions, objects of scikit-learn's protocol, and GapMonitor."""
+"""Callbacks of a fit, including objects of scikit-learn's protocol and GapMonitor."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The FittedState shared by all estimators: types and ranges of their fitted attributes."""
+"""Specification of the fitted attributes that all estimators share."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Fit a model: check parameters, pack the data, choose lam, run the solver, warn."""
+"""Fit a model, from the validation of parameters and data to the warnings."""
 
 import sys
 from dataclasses import asdict, replace

@@ -1,4 +1,4 @@
-"""Warnings of a fit: about its data, the limit that stopped it, and the scale of features."""
+"""Warnings of a fit about its data, its stopping criterion, and the scale of features."""
 
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning

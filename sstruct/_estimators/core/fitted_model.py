@@ -1,4 +1,4 @@
-"""FittedModel: the result of a fit, sufficient for prediction."""
+"""The result of a fit, sufficient for prediction."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Early stopping: validation samples, and the score of weights on them."""
+"""Validation samples for early stopping, and their scores."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""MetaSSVM: the base class of estimators that fit another estimator of this package."""
+"""Base class of estimators that fit another estimator of this package."""
 
 from __future__ import annotations
 

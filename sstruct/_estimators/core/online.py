@@ -1,4 +1,4 @@
-"""Checks of ``partial_fit``: later calls must match the model defined by the first one."""
+"""Consistency checks of ``partial_fit``, whose first call defines the model."""
 
 import numpy as np
 

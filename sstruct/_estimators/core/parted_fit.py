@@ -1,4 +1,4 @@
-"""Fits of samples in partitions on a cluster: the tasks of a partition, and the Training."""
+"""Fits of samples in partitions on a cluster."""
 
 import numpy as np
 from joblib.parallel import get_active_backend

@@ -1,4 +1,4 @@
-"""Samples in partitions on a cluster: validate, score and gather them."""
+"""Validate, score and gather samples in partitions on a cluster."""
 
 import os
 from contextlib import nullcontext

@@ -1,4 +1,4 @@
-"""The prior of a fit: the weights to which the regularizer pulls, checked against the new data."""
+"""Validate the prior of a fit against the new data."""
 
 from dataclasses import dataclass
 

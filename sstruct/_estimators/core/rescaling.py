@@ -1,4 +1,4 @@
-"""Slack rescaling: check its parameters, and build its problem."""
+"""Parameters and problem of slack rescaling."""
 
 from dataclasses import replace
 

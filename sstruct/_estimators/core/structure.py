@@ -1,4 +1,4 @@
-"""Structure: the base class of the code for one kind of structure."""
+"""Base class of the code that is specific to one kind of structure, such as chains."""
 
 from functools import cached_property
 from typing import ClassVar
@@ -34,8 +34,8 @@ from sstruct.solvers import DEFAULT_SOLVERS, SOLVER_OF_NAME, BaseSolver
 # Design: an estimator has parameters, documentation and fitted attributes. A Structure converts
 # samples to a problem for solvers, and solutions of the decoder to labels. It has the parameters of
 # the estimator as attributes, but neither the estimator nor fitted attributes: methods that need
-# these take a FittedModel. So the same code scores the weights during a fit, a fitted estimator,
-# and a point of a regularization path.
+# these take a FittedModel. Therefore, the same code scores the weights during a fit, a fitted
+# estimator, and a point of a regularization path.
 
 # For any BlockProblem: Frank-Wolfe solvers, solvers without an objective, and baselines.
 SOLVERS = {
@@ -55,17 +55,19 @@ WINDOW_SOLVERS = ("mp-bcfw", "bcfw")
 
 
 class Structure:
-    """One kind of structure, with the parameters of an estimator as attributes.
+    """Base class for structures, which convert samples and labels of one kind.
+
+    The parameters of the estimator are attributes.
 
     Parameters
     ----------
     estimator_name : str
-        Name of the class of the estimator, for errors.
+        Class name of the estimator, for error messages.
     parameters : dict
         All parameters of the estimator by name.
     """
 
-    # The fitted attributes of the estimator: types, ranges, and how they must agree.
+    # Specification of the fitted attributes: types, ranges, and rules for their consistency.
     state = BASE_STATE
     # Classes of the supported solvers by name.
     solvers = SOLVERS
@@ -85,7 +87,7 @@ class Structure:
     }
     # Values of the parameter `search` that the decoder supports.
     searches = SEARCHES
-    # Code that puts a scaler, "{}", into a pipeline; None if no scaler supports such samples.
+    # Code for a scaler "{}" in a pipeline; None if no scaler supports the samples.
     scaling = "PerNode({})"
     # Description of X with one sample; see ExpectedInput.
     one_sample = None
@@ -94,22 +96,22 @@ class Structure:
     fits_partitions = False
     # Whether partitions are arrays of rows instead of lists.
     samples_are_rows = False
-    # Whether the methods for probabilities of labels are implemented.
+    # Whether the methods for label probabilities are implemented.
     has_distribution = False
     # Whether the distribution has probabilities of spans.
     has_spans = False
-    # Whether sample weights that are integers and equal the lengths of the samples are an error.
+    # Whether integer sample weights that equal the lengths of the samples raise an error.
     rejects_lengths = False
     # Whether the parameter `classes` has a list of labels for each type of nodes.
     classes_by_type = False
-    # Whether the oracle of the user completes hidden labels before the first fit.
+    # Whether a user-defined oracle completes hidden labels before the first fit.
     first_labels_of_user = False
     # Whether the samples are only one partition of the samples of the fit.
     is_part = False
     # The FittedModel of the last fit, if this one starts from its dual weights.
     last_fit = None
 
-    # Values of parameters that not all estimators have.
+    # Values of parameters that some estimators do not have.
     rescaling = "margin"
     search = "auto"
     pairwise_scale = None
@@ -121,7 +123,7 @@ class Structure:
         vars(self).update(parameters)
 
     def with_parameters(self, **changes):
-        """Return a copy with some other parameters."""
+        """Return a copy with changed parameters."""
         other = type(self)(self.estimator_name, self.parameters | changes)
         other.is_part, other.last_fit = self.is_part, self.last_fit
         return other
@@ -144,8 +146,8 @@ class Structure:
         ----------
         X, y, sample_weight : as passed to ``fit``
         completion : Completion or None
-            Labels, some of them hidden and completed, that replace those of y. Hidden labels do
-            not count in the loss.
+            Labels that replace those of y. Hidden labels have been completed and do not count in
+            the loss.
         model : FittedModel or None
             The model after earlier samples of ``partial_fit``.
         """
@@ -200,7 +202,7 @@ class Structure:
         samples = self.pack(X, model)
         return self.like_input(model, samples, self.max_marginals(model, samples))
 
-    # Methods that some structures replace ---------------------------------------------------------
+    # Methods that some structures override --------------------------------------------------------
 
     def check(self):
         """Raise TypeError or ValueError for parameters that `valid_values` does not check."""
@@ -215,28 +217,28 @@ class Structure:
         return None
 
     def distinct_labels(self, y):
-        """Return the labels of one partition; None if `classes` need not be known."""
+        """Return the distinct labels of one partition, or None if `classes` is not required."""
         # Empty arrays may have any dtype.
         labels = concatenate_labels([own for own in y if len(own)])
         labels = as_labels(labels, self.ignore_label)
         return find_classes(labels[~is_label(labels, self.ignore_label)])
 
-    def joined_labels(self, found):
-        """Return the parameter `classes` from the distinct labels of all partitions."""
-        classes = find_classes(as_labels(concatenate_labels([own for own in found if len(own)])))
+    def joined_labels(self, parts):
+        """Return the parameter `classes`, given the distinct labels of each partition."""
+        classes = find_classes(as_labels(concatenate_labels([own for own in parts if len(own)])))
         check_reserved(self, classes)
         return classes
 
     def check_partitions(self, y=None):
-        """Raise ValueError if a parameter needs all labels in one place.
+        """Raise ValueError if a parameter is not supported for partitions of samples.
 
-        y : labels that are not partitions yet, or None
+        y : the labels before they are partitioned, or None
         """
 
     def check_not_balanced(self, where):
         """Raise ValueError for parameters that count the labels of all samples.
 
-        where : why the samples are not known at once, for the error
+        where : end of the clause "... is not supported" in the error, such as "by partial_fit"
         """
         for name in ("loss", "class_weight"):
             value = self.parameters.get(name)
@@ -260,7 +262,7 @@ class Structure:
         raise NotImplementedError(f"{self.estimator_name} defines no distribution of labelings")
 
     def inexact(self, model, samples):
-        """Return the index of a sample whose sums are not computed exactly, and why, or None."""
+        """Return the index of a sample without exact probabilities, and the reason, or None."""
 
     def observed(self, model, samples, y):
         """Return the ObservedLabels of y."""
@@ -277,11 +279,11 @@ class Structure:
         raise NotImplementedError
 
     def like_input(self, model, samples, values):
-        """Return an entry for each label of each node, concatenated, in the form of the input."""
+        """Return values for each node and label, concatenated over samples, in the input format."""
         raise NotImplementedError
 
     def labels_of(self, model, samples, draws):
-        """Return the labels of labelings of each sample: codes of shape (n_draws, n_nodes)."""
+        """Decode drawn labelings, given codes of shape (n_draws, n_nodes) for each sample."""
         raise NotImplementedError
 
     # ----------------------------------------------------------------------------------------------
@@ -392,8 +394,8 @@ class NodeStructure(Structure):
         labels = self.labels(y, nodes)
         weights = np.ones(len(labels))
         if sample_weight is not None:
-            of_samples, of_nodes = check_node_weights(sample_weight, nodes)
-            weights = np.repeat(of_samples, nodes.lengths) if of_nodes is None else of_nodes
+            by_sample, by_node = check_node_weights(sample_weight, nodes)
+            weights = np.repeat(by_sample, nodes.lengths) if by_node is None else by_node
         weights[is_label(labels, self.parameters.get("ignore_label"))] = 0
         return encode_truth(labels, classes, weights), weights
 
@@ -419,7 +421,7 @@ class Windowed:
             return np.inf, 1
         if not isinstance(self.window_size, str):
             return int(self.window_size), int(self.window_size)
-        # Independent of other samples, so partitions and added samples do not change the windows.
+        # The sizes do not depend on other samples, such as those of other partitions.
         solver = self.chosen_solver.name
         can_split &= self.rescaling == "margin" and solver in ("auto", *WINDOW_SOLVERS)
         return self.auto_windows if can_split else (np.inf, 1)

@@ -1,4 +1,4 @@
-"""Samples: the input of a fit. Training: its packed data and problem. Inference: its decoder."""
+"""Input, packed data, problem and decoder of a fit."""
 
 import numbers
 from collections.abc import Callable

@@ -1,1 +1,1 @@
-"""User-defined structures: oracles and training data."""
+"""Oracles and training data of user-defined structures."""

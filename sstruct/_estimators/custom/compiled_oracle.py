@@ -1,4 +1,4 @@
-"""User-defined structures in compiled code: C functions, or a problem written in Cython."""
+"""User-defined structures in compiled code, given by C functions or a Cython problem."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""CustomStructure: user-defined structures, given by an oracle."""
+"""The Structure of StructuredSVM, given by a user-defined oracle."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Samples of StructuredSVM: local lists, or partitions on a cluster."""
+"""Samples of StructuredSVM, as local lists or partitions on a cluster."""
 
 from dataclasses import dataclass
 

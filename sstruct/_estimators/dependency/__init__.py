@@ -1,1 +1,1 @@
-"""Dependency trees of sentences: training data and decoding."""
+"""Training data and decoding of dependency trees of sentences."""

@@ -1,4 +1,4 @@
-"""DependencyStructure: sentences whose tokens have heads."""
+"""The Structure of DependencySSVM, for sentences whose tokens have heads."""
 
 import numpy as np
 

@@ -1,1 +1,1 @@
-"""Graphs and grids: training data, decoding."""
+"""Training data and decoding of graphs and grids."""

@@ -1,4 +1,4 @@
-"""GraphStructure: nodes of graphs, whose labels depend on the labels of their neighbors."""
+"""The Structure of GraphCRFSSVM, for nodes of graphs."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""GridStructure: pixels of images, with edges between adjacent pixels."""
+"""The Structure of GridCRFSSVM, for pixels of images."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Constraints of graphs with several types of nodes: their encoding and violations."""
+"""Encoding and violations of the constraints of graphs with several types of nodes."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""TypedGraphStructure: graphs with several types of nodes, each with separate labels."""
+"""The Structure of TypedGraphCRFSSVM, for graphs with several types of nodes."""
 
 import numpy as np
 

@@ -1,1 +1,1 @@
-"""Label sets and single labels: training data, decoders."""
+"""Training data and decoders of label sets and single labels."""

@@ -1,4 +1,4 @@
-"""LabelSetStructure and ClassStructure: rows with sets of labels, or with one label each."""
+"""Structures of MultilabelSSVM and MulticlassSSVM."""
 
 import math
 

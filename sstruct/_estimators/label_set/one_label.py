@@ -1,4 +1,4 @@
-"""Rows with one label each: training data, and scores of classes."""
+"""Training data and class scores of rows with one label each."""
 
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot

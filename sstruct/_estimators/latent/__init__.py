@@ -1,1 +1,1 @@
-"""Fits with hidden labels: rounds of completions and fits, states below labels."""
+"""Fits with hidden labels, and models with hidden states of labels."""

@@ -1,4 +1,4 @@
-"""The fit of LatentSSVM: check parameters, find the hidden labels, run rounds from some starts."""
+"""The fit of LatentSSVM."""
 
 import time
 from contextlib import nullcontext

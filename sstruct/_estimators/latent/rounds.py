@@ -1,4 +1,4 @@
-"""The concave-convex procedure: alternate completion of hidden labels and fits to all labels.
+"""The concave-convex procedure, which alternates completion of hidden labels and fits.
 
 If y is known in part and h denotes the hidden labels, the latent objective of a model is
 

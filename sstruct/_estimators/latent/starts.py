@@ -1,4 +1,4 @@
-"""Initial completions: labels of another model, clusters as states, random sample weights."""
+"""Initial completions by another model, clusters or random sample weights."""
 
 import warnings
 

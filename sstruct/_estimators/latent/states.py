@@ -1,4 +1,4 @@
-"""Hidden states of labels: the classes of a model are then pairs of a label and a state."""
+"""Hidden states of labels, represented by classes that are pairs of a label and a state."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,29 +13,29 @@ from sstruct._input.per_sample import PerSample
 
 
 def labels_of_states(classes, n_states):
-    """Return all labels, given the classes of the fitted estimator."""
+    """Return the labels that occur in the classes of the fitted estimator."""
     if n_states == 1:
         return classes
     return as_labels([label for label, _ in classes[::n_states].tolist()])
 
 
 def attributes_of_labels(attributes, n_states):
-    """Return the fitted attributes that masks and groups of transitions of labels refer to."""
+    """Return the classes, masks and transition groups of a fit, with labels instead of states."""
     if n_states == 1:
         return attributes
     edges, boundaries = attributes.get("_masks", (None, None))
     return {
         "classes_": labels_of_states(attributes["classes_"], n_states),
         "_masks": (
-            _of_labels(edges, n_states),
+            _table_of_labels(edges, n_states),
             None if boundaries is None else boundaries[:, ::n_states],
         ),
-        "transition_groups_": _of_labels(attributes.get("transition_groups_"), n_states),
+        "transition_groups_": _table_of_labels(attributes.get("transition_groups_"), n_states),
     }
 
 
-def _of_labels(table, n_states):
-    """Return a table of pairs of states as a table of pairs of labels; None stays None."""
+def _table_of_labels(table, n_states):
+    """Convert a table of pairs of states, or None, to a table of pairs of labels."""
     return None if table is None else table[::n_states, ::n_states].copy()
 
 
@@ -50,7 +50,16 @@ def best_of_states(scores, n_states):
 
 @dataclass
 class ModelWithStates:
-    """A Structure, a FittedModel with hidden states of its labels, and the number of states."""
+    """Predicts the labels, not the states, of a model with hidden states.
+
+    Parameters
+    ----------
+    structure : Structure
+    model : FittedModel
+        Its classes are pairs of a label and a state.
+    n_states : int
+        Number of states of each label.
+    """
 
     structure: Any
     model: Any
@@ -62,12 +71,12 @@ class ModelWithStates:
         return labels_of_states(self.model.classes_, self.n_states)
 
     def predict(self, X, y_partial=None):
-        """Return the best labels of X, given known ones."""
+        """Predict the labels of X, given the known labels in `y_partial`."""
         nodes, codes = self._decoded(X, y_partial)
         return nodes.like_input(self.classes[codes])
 
     def score(self, X, y, sample_weight):
-        """Return the weighted accuracy of labels."""
+        """Return the weighted accuracy of the predicted labels."""
         nodes, codes = self._decoded(X)
         truth = self.structure.truth_of_nodes(self.classes, nodes, y, sample_weight)
         return weighted_accuracy(codes == truth[0], truth[1])

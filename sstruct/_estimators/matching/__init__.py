@@ -1,1 +1,1 @@
-"""Matchings of rows and columns: training data and decoder."""
+"""Training data and decoder of matchings of rows and columns."""

@@ -1,4 +1,4 @@
-"""MatchingOracle: scores of matchings, and the best matching by linear assignment."""
+"""Scores of matchings, and the best matching by linear assignment."""
 
 from functools import lru_cache
 from typing import NamedTuple

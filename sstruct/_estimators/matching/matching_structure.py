@@ -1,4 +1,4 @@
-"""MatchingStructure: rows that are matched to columns."""
+"""The Structure of MatchingSSVM, for rows that are matched to columns."""
 
 from contextlib import contextmanager
 

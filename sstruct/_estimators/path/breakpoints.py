@@ -1,4 +1,4 @@
-"""Regularization paths: weights at breakpoints, valid for all values of lambda between these."""
+"""Weights at breakpoints of a regularization path, valid for all values of lambda between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cross-validation along regularization paths: splits, the result of a fold, the best lambda."""
+"""Cross-validation along regularization paths, and the choice of lambda."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches

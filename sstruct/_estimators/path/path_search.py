@@ -1,4 +1,4 @@
-"""The fit of PathCV: check parameters, sweep over the folds, choose lambda, fit with it."""
+"""The fit of PathCV."""
 
 import time
 from dataclasses import dataclass

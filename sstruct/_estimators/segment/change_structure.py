@@ -1,4 +1,4 @@
-"""ChangePointStructure: signals that are divided into segments without labels."""
+"""The Structure of ChangePointSSVM, for signals with change points."""
 
 from importlib.util import find_spec
 

@@ -1,4 +1,4 @@
-"""SegmentStructure: sequences of segments with labels and durations."""
+"""The Structure of SegmentSSVM, for sequences of segments with labels and durations."""
 
 from dataclasses import replace
 

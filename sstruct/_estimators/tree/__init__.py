@@ -1,1 +1,1 @@
-"""Trees of parts: training data."""
+"""Training data of trees of parts."""

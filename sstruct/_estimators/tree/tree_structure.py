@@ -1,4 +1,4 @@
-"""TreeStructure: the Structure of TreeSSVM, for body parts connected by the edges of a tree."""
+"""The Structure of TreeSSVM, for body parts connected by the edges of a tree."""
 
 from itertools import pairwise
 

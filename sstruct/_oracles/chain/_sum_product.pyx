@@ -8,7 +8,7 @@
 #     the chain is computed again with logarithms (`in_logs`), K^2 exponentials per position. Exact zeros,
 #     such as those of forbidden labels, do not count as underflow.
 # (d) Spans and pairs are computed from logarithms of the results of both sweeps, after (b) as after (c).
-"""Sum-product on chains: partition function, marginals and samples."""
+"""Partition function, marginals and samples of chains by the sum-product algorithm."""
 
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t, int64_t

@@ -8,7 +8,7 @@
 #     `pruned_forward` skips such labels. Rounding is monotone, so comparisons of computed sums with
 #     computed bounds are exact, and the result has the same bits.
 # (d) The Python functions validate and pad; training and prediction call the nogil functions.
-"""Max-sum on chains: Viterbi and max-marginals."""
+"""Viterbi algorithm and max-marginals of chains."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t

@@ -1,1 +1,1 @@
-"""Functions shared by decoders: validation of edges and incidence lists."""
+"""Validation of edges, and incidence lists, shared by decoders."""

@@ -1,7 +1,7 @@
 # Design:
-# (a) Validation of edges for the Python functions of graph decoders: endpoints are different and in
-#     range and, if costs would be ambiguous, edges are unique.
-# (b) Arrays that belong to edges or nodes are validated as well: shapes and finite values.
+# (a) Validation of edges for the Python functions of graph decoders: the endpoints of an edge must be
+#     different and in range and, if costs would be ambiguous otherwise, edges must be unique.
+# (b) Arrays with an entry per edge or node must have the expected shape and finite values.
 # (c) Images have a million edges, so duplicate edges are found by counting (edges sorted by their
 #     lower node, then marks on the higher ones) instead of comparisons, in O(V + E).
 """Validation of the edges of graphs."""
@@ -23,7 +23,7 @@ def check_finite(values, name):
 
 
 def checked_edge_tables(tables, n_edges, name):
-    """Return a validated number (E,) or table (E, 2, 2) for each edge as float64."""
+    """Return validated numbers (E,) or tables (E, 2, 2) of edges as float64."""
     tables = np.ascontiguousarray(real_array(tables, name))
     shapes = (n_edges,), (n_edges, 2, 2)
     if tables.shape not in shapes and (n_edges or tables.size):
@@ -47,7 +47,8 @@ def checked_edges(edges, n_nodes):
             f"expected fewer than {2 ** 31} nodes and {2 ** 30} edges; found {n_nodes} and {len(edges)}")
     if edges.size and (edges.min() < 0 or edges.max() >= n_nodes):
         e = int(((edges < 0) | (edges >= n_nodes)).any(axis=1).argmax())
-        raise ValueError(f"edges[{e}] = {tuple(edges[e].tolist())} is out of range: {n_nodes} nodes")
+        raise ValueError(
+            f"edges[{e}] = {tuple(edges[e].tolist())} is out of range for {n_nodes} nodes")
     loops = edges[:, 0] == edges[:, 1]
     if loops.any():
         e = int(loops.argmax())

@@ -12,7 +12,7 @@
 #     the smallest sink side, its complement is on the source side, and every minimum of E has x_v = 1.
 # (d) Edges that are repulsive only because of rounding (relative to their costs) are treated as
 #     modular, 00 + 11 = 01 + 10.
-"""Energies of binary labels: exact minima by a cut, partial optimality by roof duality."""
+"""Exact minima of binary energies by cuts, and partial optimality by roof duality."""
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t

@@ -188,7 +188,7 @@ def maxflow(n, edges, capacities, source, sink):
         for number, name in ((n, "n"), (source, "source"), (sink, "sink")))
     for name, node in (("source", source), ("sink", sink)):
         if not 0 <= node < n:
-            raise ValueError(f"{name} = {node} is out of range: {n} nodes")
+            raise ValueError(f"{name} = {node} is out of range for {n} nodes")
     if source == sink:
         raise ValueError(f"source and sink are the same node, {source}")
     edges = checked_edges(edges, n)

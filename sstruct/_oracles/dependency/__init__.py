@@ -1,1 +1,1 @@
-"""Dependency trees: decoders of scores of arcs."""
+"""Decoders of dependency trees, given scores of arcs."""

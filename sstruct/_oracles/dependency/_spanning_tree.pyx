@@ -12,7 +12,7 @@
 # (d) A contracted node takes the slot, a row and a column of the table, of one of its members. Each entry
 #     keeps the arc between tokens that it stands for. The arcs of the tree are found from the last
 #     contracted node to the first: the arc that enters it replaces the arc of the member it ends in.
-"""The best spanning tree of a sentence: non-projective dependency trees."""
+"""The best spanning tree of a sentence, for non-projective dependency trees."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t

@@ -121,7 +121,7 @@ def alpha_expansion(
         )
     if ((start < 0) | (start >= K)).any():
         v = int(((start < 0) | (start >= K)).argmax())
-        raise ValueError(f"labels[{v}] = {start[v]} is out of range: {K} labels")
+        raise ValueError(f"labels[{v}] = {start[v]} is out of range for {K} labels")
     is_wrong = node[np.arange(V), start] == np.inf
     if is_wrong.any():
         v = int(is_wrong.argmax())

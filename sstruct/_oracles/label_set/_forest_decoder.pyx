@@ -102,7 +102,7 @@ cdef class LabelForest(LabelDecoder):
             parents = np.asarray(parents)
             if parents.shape != (n_labels,) or self.n_edges:
                 raise ValueError(
-                    f"got parents of shape {parents.shape} and {self.n_edges} edges, expected shape "
+                    f"parents has shape {parents.shape}, with {self.n_edges} edges; expected shape "
                     f"{(n_labels,)} and no edges")
             parents, order = parents_first(parents)
             above = np.where(parents < 0, n_labels, parents).astype(np.int32)

@@ -8,21 +8,21 @@
 #     the optimum is where the ray that bounds the angle on the side of the corner leaves the polygon:
 #     r = g - slope h is 0 there, and h is maximal. Given corners on both sides of the ray, the direction in
 #     which both have the same value is queried, until it returns nothing beyond the edge between them.
-# (c) `product`, the max-oracle of slack rescaling: maximize h g. All points lie below the line h +
-#     mu g = K through a corner p, and the optimum is at least as good as p, so its h lies between h_p
-#     and mu g_p, which determines the side of p. The search for its edge is that of (b); on the edge
-#     h g is a parabola.
+# (c) `product`, the max-oracle of slack rescaling: maximize h g. If the query of direction (1, mu)
+#     returns the corner p, all points satisfy h + mu g <= h_p + mu g_p. The optimum is at least as good
+#     as p, so its h lies between h_p and mu g_p: it is on the side of smaller h if h_p > mu g_p, and of
+#     larger h otherwise. Its edge is found as in (b); on the edge, h g is a parabola.
 # (d) Directions (1, mu) differ only in the scores of labels. If dominance leaves most labels undecided
 #     (many scores are similar here, unlike in standard decoding), the cut of all labels is kept, and
 #     its flow is reused for the next direction.
-# (e) Every direction gives an upper bound, with which a search stops once its mixture attains it.
+# (e) Every direction gives an upper bound. A search stops once its mixture attains the bound.
 # (f) The result is a MIXTURE (1 - t) a + t b of two corners. Its CODE: t as a double in two entries,
 #     the code of a, the code of b; a precedes b lexicographically, and b is a if t = 0. Every step
-#     finds a new corner or ends; MAX_STEPS is a safeguard against rounding, and a result that
-#     reaches it is marked as exact only if its bound shows it.
+#     finds a new corner or is the last. MAX_STEPS is a safeguard against rounding errors; after that
+#     many steps, a result is marked as exact only if it attains its bound.
 # (H. Choi, O. Meshi and N. Srebro. Fast and scalable structural SVM with slack rescaling. AISTATS
 # 2016, equation 12, for linear programs.)
-"""Slack rescaling over the local polytope of label sets: angles and products, by a few cuts."""
+"""Oracles of slack rescaling over the local polytope of label sets, by minimum cuts."""
 
 from libc.math cimport INFINITY, fabs, isinf
 from libc.stdint cimport int32_t
@@ -32,14 +32,14 @@ from sstruct._kernels._constants cimport ROUNDING
 from sstruct._oracles.label_set._codes cimport twice_both
 
 cdef enum: MAX_STEPS = 100
-cdef double MAX_SLOPE = 1e3     # largest slope that reuses a flow; steeper ones would leave rounding errors
-cdef double STEEPEST = 1e6      # slope used for an infinite one, relative to largest g / margin
+cdef double MAX_SLOPE = 1e3     # largest slope for which a flow is reused; rounding errors grow with it
+cdef double STEEPEST = 1e6      # slope that replaces an infinite one, relative to the largest g / margin
 
 
 cdef class RelaxedPolygon:
-    """Searches one polygon of scores and losses at a time; each thread requires its own object.
+    """Oracles over the polygon of scores and losses of one sample; not thread-safe.
 
-    Set the graph first, then call `load`, then `between` and `product` any number of times.
+    Call `set_graph` and `load` first, then `between` and `product` any number of times.
     """
 
     def __cinit__(self):
@@ -156,7 +156,7 @@ cdef class RelaxedPolygon:
         answer.g = (1 - share) * a.g + share * b.g
         if share >= 1:
             a = b
-        # A share that rounding would lose in either order of the corners counts as 0.
+        # The share becomes 0 if 1 - share is rounded to 1, or if only one corner remains.
         if share <= 0 or 1 - share >= 1 or share >= 1 or memcmp(
                 a.code, b.code, self.size * sizeof(int32_t)) == 0:
             share = 0
@@ -196,7 +196,7 @@ cdef class RelaxedPolygon:
             self.write(0, code, answer)
             answer.bound = answer.h + loss_weight * answer.g
             return 0
-        # A corner on the other side of the ray: with the largest loss, if that is sufficient.
+        # A corner on the other side of the ray. For the lower ray, try the largest loss first.
         self.support(slope if side < 0 else 0, side, &self.end, &answer.work)
         r_start = self.start.g - slope * self.start.h
         r_end = self.end.g - slope * self.end.h
@@ -233,9 +233,7 @@ cdef class RelaxedPolygon:
         return 0
 
     cdef int product(self, int32_t* code, MixtureAnswer* answer) except -1 nogil:
-        """Write the mixture that maximizes the product h g with h > 0.
-
-        """
+        """Write the mixture that maximizes the product h g with h > 0."""
         cdef double fall, rise, mu, top, share = 0
         cdef int _step
         answer.found = True
@@ -246,7 +244,7 @@ cdef class RelaxedPolygon:
         self.support(0, 1, &self.end, &answer.work)
         for _step in range(MAX_STEPS):
             fall, rise = self.start.h - self.end.h, self.end.g - self.start.g
-            if rise <= 0 or fall <= 0:      # one of the two has the larger h and the larger g
+            if rise <= 0 or fall <= 0:      # one corner has both the larger h and the larger g
                 share = rise > 0
                 answer.exact = True
                 break

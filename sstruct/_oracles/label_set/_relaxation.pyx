@@ -3,7 +3,7 @@
 #     is what training requires. Results are half-integral, and exact over the polytope.
 # (b) Predictions are label sets, so this decoder also completes its results on request: labels that
 #     are not one half are kept, and the others are enumerated or searched (`_completion`).
-"""Decoder of label sets by the local polytope: half-integral maxima, or completed label sets."""
+"""Decoder of label sets by the local polytope, which returns half-integral maxima or label sets."""
 
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy

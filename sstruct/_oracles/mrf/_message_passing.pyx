@@ -15,7 +15,7 @@
 #     impossible. A minimum of +inf means that no labeling is allowed.
 # (e) Labels are computed along a sweep: each node takes the best label given the labels of earlier
 #     neighbors and the messages of later ones.
-"""Message passing on models: TRW-S and min-sum belief propagation."""
+"""TRW-S and min-sum belief propagation."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t

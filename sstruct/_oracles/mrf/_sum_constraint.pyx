@@ -1,14 +1,14 @@
 # Design:
 # (a) Minimize the sum of costs of labels 0..k of n positions subject to a given sum of labels ([SK19],
-#     section 3.2): positions are divided recursively in halves; phi of a part is indexed by the
-#     possible sums of its positions, phi(l) = min phi_left(a) + phi_right(l - a). Then the sums are
-#     divided from the root down. The root requires no array, and no argmins are stored: a division
-#     recomputes them.
+#     section 3.2). The positions are recursively divided into halves. For each part, phi(l) is the least
+#     cost of labels with sum l: phi(l) = min_a phi_left(a) + phi_right(l - a). Then the given sum is
+#     divided from the root down. The root requires no array, and no argmins are stored, since they are
+#     recomputed where they are needed.
 # (b) A part of s positions can only have sums from max(0, total - k (n - s)) to min(total, k s);
 #     otherwise the remaining positions could not complete the total.
-# (c) Convolutions are computed directly. Taking pairs in increasing order of their sum from a heap
+# (c) Convolutions are computed directly. Taking pairs in increasing order of their cost from a heap
 #     until each output is set (Bussieck et al. 1994) takes 5 to 900 times as long on rays of 32 to 256
-#     positions and 3 to 128 labels: the lowest and highest sums have few pairs, which come late.
+#     positions and 3 to 128 labels, because the outputs with few pairs are often set late.
 # [SK19] P. Swoboda, V. Kolmogorov. MAP inference via block-coordinate Frank-Wolfe algorithm. CVPR 2019.
 """Minimization over labels with a given sum."""
 
@@ -38,7 +38,9 @@ cdef class SumConstraint:
     def __cinit__(self, Py_ssize_t max_places, Py_ssize_t max_labels):
         cdef Py_ssize_t depth = 2
         if max_places < 1 or max_labels < 1:
-            raise ValueError(f"got {max_places} places and {max_labels} labels, expected at least 1")
+            raise ValueError(
+                "max_places and max_labels must be at least 1, found "
+                f"{max_places} and {max_labels}")
         self.max_places, self.max_labels = max_places, max_labels
         while 1 << (depth - 2) < max_places:
             depth += 1
@@ -101,7 +103,8 @@ cdef class SumConstraint:
 
         costs : (n, K) float64, finite or +inf    IN    labels : (n,)    OUT
         total : 0 to n (K - 1)
-        Ties: the lowest sum of the first half. If all labelings are forbidden, any labels of that sum.
+        Ties are broken in favor of the lowest sum of the first half. If all labelings are forbidden, the
+        result is any labeling with the given sum.
         """
         self.costs, self.n, self.K, self.total, self.labels = costs, n, K, total, labels
         self.used = 0

@@ -14,7 +14,7 @@
 #     are a prefix or a suffix of the other block. Sums of prefixes and suffixes are therefore sufficient.
 #     They take constant time for each node, label and bin, and nothing is subtracted.
 # (e) With scores of whole segments, all pairs of a start and an end with an allowed duration are visited.
-"""Sums and maxima over the segmentations of a sequence: partition function, marginals and samples."""
+"""Partition function, marginals, samples and maxima over the segmentations of a sequence."""
 
 from libc.math cimport INFINITY, exp, log1p
 from libc.stdint cimport int32_t, int64_t

@@ -8,7 +8,7 @@
 #     message's sum. Marginals are sums of products of probabilities; no message is divided out.
 # (d) Subclasses define the scores of an edge by rows, which contain the scores of all labels of a node for
 #     one label of its parent.
-"""Sum-product on trees and forests: partition function, marginals and samples."""
+"""Partition function, marginals and samples of trees and forests by the sum-product algorithm."""
 
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t, int64_t

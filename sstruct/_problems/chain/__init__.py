@@ -1,1 +1,1 @@
-"""Problems of chains: labeled sequences."""
+"""Problems of labeled sequences."""

@@ -19,7 +19,7 @@
 #     maxima is then an upper bound of the maximum of the chain.
 # (e) Nothing is stored per labeling. Scores at given weights are relative to each other: like distances,
 #     they are computed only from positions where labelings differ.
-"""Chains: the joint feature map, the loss and the max-oracle of ChainSSVM."""
+"""Joint feature map, loss and max-oracle of ChainSSVM."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
@@ -185,7 +185,7 @@ cdef class ChainProblem(BlockProblem):
         """Store the squared norms of rows for this problem and its forks; None if they are not known."""
         if squares is not None and squares.shape != (self.features.n_rows,):
             raise ValueError(
-                f"squares of shape {squares.shape}, expected {(self.features.n_rows,)}")
+                f"squares has shape {squares.shape}, expected {(self.features.n_rows,)}")
         self.arguments["squares"] = squares
         self.squares = NO_VALUES if squares is None else squares
 

@@ -7,7 +7,7 @@
 # (d) An object owns scratch memory: there is one object per thread, created by `fork`, which shares
 #     the data.
 # (e) `true_code`, `best_code` and `code_loss` are for calls from Python; they validate their arguments.
-"""The interface between solvers and structures: a problem that consists of blocks."""
+"""Interface between solvers and structures, which represent problems as blocks."""
 
 from libc.stdint cimport int32_t
 

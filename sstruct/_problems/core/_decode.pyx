@@ -1,6 +1,6 @@
 # Design:
 # (a) Decoding of all blocks without loss, in threads; each thread writes to the entries of its blocks.
-"""Prediction: the best labeling of every block."""
+"""Prediction of the best labeling of each block."""
 
 from libc.stdint cimport int32_t
 

@@ -27,7 +27,7 @@ def of_blocks(values, n_blocks, dtype, default=1):
     values = contiguous(values, dtype=dtype)
     if values.shape != (n_blocks,):
         raise ValueError(
-            f"found values of shape {values.shape}, expected ({n_blocks},), one per block"
+            f"values has shape {values.shape}, expected ({n_blocks},), one per block"
         )
     return values
 

@@ -1,4 +1,4 @@
-"""Nodes that blocks share: windows of samples contain copies of nodes of other windows."""
+"""Nodes that several blocks contain, because windows of a sample overlap."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,14 @@ import numpy as np
 
 @dataclass(frozen=True)
 class SharedNodes:
-    """Copies of nodes, and the blocks that contain the copies and the nodes.
+    """Copies of nodes in overlapping windows.
 
     Attributes
     ----------
     block : ndarray of int of shape (n_copies, 2)
-        Block with the copy, and block with the original node.
+        The block that contains the copy, and the block that contains the original node.
     position : ndarray of int of shape (n_copies, 2)
-        Their positions in the labelings of these blocks.
+        The positions of the copy and of the original node in the labelings of these blocks.
     cost : ndarray of shape (n_copies,)
         Approximate loss of a wrong label of the node, positive.
     """
@@ -24,7 +24,7 @@ class SharedNodes:
     cost: np.ndarray
 
     def by_block(self, n_blocks):
-        """Return the ends of all copies (a copy has two: itself and its node), sorted by block.
+        """Return two ends for each copy, itself and the original node, sorted by block.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Layout of a model's weights: tables, their positions in the weight vector, and their axes."""
+"""Positions and axes of the tables of a model in its weight vector."""
 
 # Design: a layout is a function of a few sizes. These functions are cached, because a prediction
 # needs the same layout several times.
@@ -130,7 +130,7 @@ class WeightLayout:
         expected = (2, self.public_size)
         if bounds.shape != expected:
             raise ValueError(
-                f"bounds of shape {bounds.shape}, expected {expected}, in the order of w_"
+                f"bounds has shape {bounds.shape}, expected {expected}, in the order of w_"
             )
         wrong = ~(bounds[0] <= bounds[1]) | (bounds[0] == np.inf) | (bounds[1] == -np.inf)
         if wrong.any():

@@ -1,4 +1,4 @@
-"""Arguments of the C functions of a user's oracle: arrays and labelings, validated and packed."""
+"""Validated and packed arguments of the C functions of a user-defined oracle."""
 
 import re
 

@@ -1,1 +1,1 @@
-"""Dependency trees: features of arcs and their labels."""
+"""Features of arcs and labels of dependency trees."""

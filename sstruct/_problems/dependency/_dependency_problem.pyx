@@ -9,7 +9,7 @@
 # (d) The features of all arcs share weights, so squared distances add rows to a vector of the size of w
 #     that is zero between calls, and read only the entries of these rows.
 # (e) A known code of a token forbids its other arcs and labels. For decoding only.
-"""Dependency trees: the joint feature map, the loss and the max-oracle of DependencySSVM."""
+"""Joint feature map, loss and max-oracle of DependencySSVM."""
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t

@@ -1,4 +1,4 @@
-"""Arguments of DependencyProblem: candidate arcs, and the layout of the weights."""
+"""Candidate arcs and weight layout of DependencyProblem."""
 
 from dataclasses import dataclass
 from functools import lru_cache

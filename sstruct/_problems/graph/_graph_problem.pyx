@@ -29,7 +29,7 @@
 #     same K for all nodes; the other labels get a cost at the node that exceeds any gain at the node and
 #     its edges, so that no minimum contains them, and a lower bound for all labels is also valid for the
 #     allowed ones. Labels that are not allowed but remain after a heuristic are replaced, with a gain.
-"""Graphs: the joint feature map, the loss and the max-oracle of GraphCRFSSVM and GridCRFSSVM."""
+"""Joint feature map, loss and max-oracle of GraphCRFSSVM and GridCRFSSVM."""
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t

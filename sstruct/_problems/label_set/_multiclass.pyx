@@ -5,7 +5,7 @@
 # (c) L_i(y) = c_i cost[truth_i, y]. The squared distance between any two classes is 2 (|x|^2 + bias),
 #     computed once per row.
 # (d) The arithmetic of a visit takes well under a microsecond, so methods must avoid unnecessary work.
-"""Multiclass: the joint feature map, the loss and the max-oracle of MulticlassSSVM."""
+"""Joint feature map, loss and max-oracle of MulticlassSSVM."""
 
 from libc.stdint cimport int32_t
 

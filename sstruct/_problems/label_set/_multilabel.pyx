@@ -14,7 +14,7 @@
 #     the magnitude of the other scores, so that rounding errors remain small. The caller completes known
 #     labels of a hierarchy.
 # (f) Squared distances: |x|^2 times the squared change of q, plus that of edges, independent of weights.
-"""Multilabel: the joint feature map, the loss and the max-oracle of MultilabelSSVM."""
+"""Joint feature map, loss and max-oracle of MultilabelSSVM."""
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t

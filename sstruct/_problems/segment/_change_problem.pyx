@@ -7,7 +7,7 @@
 #     segments: n_true, and for each change -1 if it is the first one in its window, else 1.
 # (c) There are few weights, so fits wrap this problem in an ExplicitProblem, and scores of codes are not
 #     optimized.
-"""Signals with change points: the joint feature map, the loss and the max-oracle of ChangePointSSVM."""
+"""Joint feature map, loss and max-oracle of ChangePointSSVM."""
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t

@@ -20,7 +20,7 @@
 #     of the chain.
 # (f) Runs that all labelings share cancel out, and are not visited. A run is taken as shared if all
 #     labelings agree at its nodes and at both neighbors.
-"""Chains of segments: the joint feature map and the max-oracle of SegmentSSVM."""
+"""Joint feature map and max-oracle of SegmentSSVM."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t

@@ -1,4 +1,4 @@
-"""Arguments of ChangePointProblem: sums of signals, costs of segments and windows of changes."""
+"""Sums of signals, costs of segments and windows of changes for ChangePointProblem."""
 
 from dataclasses import dataclass
 from functools import lru_cache

@@ -21,17 +21,17 @@ class SegmentModel(ChainModel):
     Attributes
     ----------
     bins : ndarray of int64 of shape (n_bins,), or None
-        The smallest duration of each bin, increasing, the first one 1; None if durations have no
-        weights.
+        The smallest duration of each bin, in increasing order, starting at 1; None if durations
+        have no weights.
     least, most : ndarray of int64 of shape (K,)
         The range of durations of each label.
     kinds : tuple of str
-        The features of whole segments with weights, in the order of FEATURE_KINDS.
+        The features of whole segments that are computed, in the order of FEATURE_KINDS.
     n_given : int
-        Number of other features of whole segments, which are given.
+        Number of features of whole segments that are passed as SegmentRows.
     self_transitions : bool
-        Whether a segment may follow one with the same label; it then has a weight, if transitions
-        have weights.
+        Whether a segment may follow one with the same label. If transitions have weights, this
+        transition then has a weight, too.
     """
 
     bins: np.ndarray | None = None
@@ -49,9 +49,7 @@ def segment_layout(
 ):  # fmt: skip
     """Return the WeightLayout of a model of segments, see `chain_blocks`.
 
-    n_bins, n_given : numbers of bins of durations and of given features of segments; may be 0
-    kinds : the names of other features of segments, of FEATURE_KINDS
-    self_transitions : whether a segment may follow one with the same label
+    n_bins, n_given, kinds, self_transitions : see SegmentModel; n_bins may be 0
     """
     blocks = chain_blocks(
         n_labels, n_features, bias, boundaries, transitions, 0, scored, n_groups=n_groups
@@ -83,8 +81,8 @@ class SegmentRows:
     ----------
     values : float64 ndarray of shape (n_segments, n_given)
     at : int64 ndarray of shape (n_rows,)
-        For each row of X, the index of the segment of duration 1 that starts there; longer ones
-        follow.
+        For each row of X, the index in `values` of the segment of duration 1 that starts at this
+        row. The longer segments that start there follow in order of duration.
     reach : int64 ndarray of shape (n_rows,)
         Duration of the longest segment that starts at each row.
     """
@@ -103,9 +101,9 @@ class SegmentLoss:
     n_true : ndarray of int64 of shape (n_blocks,)
         The number of true segments, or of boundaries between them.
     windows : int32 ndarray of shape (n_rows,), or None
-        The loss of boundaries, see `windows_of`; positions in blocks.
+        For the loss of boundaries: windows of `windows_of`, as positions in the block.
     begin, stop : int32 ndarray of shape (n_rows,), or None
-        The loss of segments: the true segment of each row, as positions in its block.
+        For the loss of segments: the true segment of each row, as positions in the block.
     """
 
     n_true: np.ndarray
@@ -115,10 +113,10 @@ class SegmentLoss:
 
     @classmethod
     def from_labels(cls, name, labels, start, length, tolerance, n_labels=None):
-        """Compute the loss "segments" or "boundaries" of blocks of rows with labels.
+        """Prepare the loss "segments" or "boundaries" for blocks of labeled rows.
 
         labels, n_labels : as for `runs_of`
-        tolerance : of "boundaries", as for `windows_of`; not used by "segments"
+        tolerance : as for `windows_of`; used only for "boundaries"
         """
         first, stop, block = runs_of(labels, start, length, n_labels)
         n_segments = np.bincount(block, minlength=len(start))
@@ -135,11 +133,11 @@ class SegmentLoss:
 
 
 def windows_of(first, last, length, tolerance):
-    """Return the window of the true change of each node of a block, 0 if it has none.
+    """Return the first node of the window that contains each node of a block, 0 if there is none.
 
-    The window of a change has the nodes within the tolerance of its interval that are nearer to it
-    than to the next change, and not farther from it than from the change before it. It is given by
-    its first node, which is at least 1.
+    Each true change has a window: the nodes within the tolerance of its interval that are nearer to
+    it than to the next change, and not farther from it than from the previous change. The first
+    node of a window is at least 1.
 
     Parameters
     ----------
@@ -172,8 +170,8 @@ def check_segment_rows(given, model, starts, lengths, n_rows):
     values, at, reach = given.values, given.at, given.reach
     if values.ndim != 2 or values.shape[1] != model.n_given or at.shape != (n_rows,):
         raise ValueError(
-            f"given features have shapes {values.shape} and {at.shape} of `at`, expected "
-            f"(n_segments, {model.n_given}) and ({n_rows},)"
+            f"`values` and `at` of given features have shapes {values.shape} and {at.shape}, "
+            f"expected (n_segments, {model.n_given}) and ({n_rows},)"
         )
     if reach.shape != (n_rows,) or (at < 0).any() or (at + reach > len(values)).any():
         raise ValueError(
@@ -186,13 +184,13 @@ def check_segment_rows(given, model, starts, lengths, n_rows):
         if missing.any():
             row = start + int(missing.argmax())
             raise ValueError(
-                f"given features of the segments from row {row} on end at duration {reach[row]}, "
-                "expected a row for each segment of allowed duration"
+                f"the given features of segments that start at row {row} end at duration "
+                f"{reach[row]}, expected a row for each segment of allowed duration"
             )
 
 
 def check_segment_loss(loss, labels, lengths, n_rows):
-    """Raise ValueError unless a loss of segments has labels, and arrays of the expected shapes."""
+    """Raise ValueError if a SegmentLoss is passed without labels, or its arrays are invalid."""
     if loss is None:
         return
     if labels is None:
@@ -211,11 +209,11 @@ def number_of_bins(bins):
     return 0 if bins is None else len(bins)
 
 
-# Design: a code of a segmentation has a number for each node: the index k of its label, or K + k if
-# a segment starts at the node after another one with this label. Each segmentation has one code. If
-# adjacent segments have different labels, it consists of the labels of the nodes. Known codes may
-# leave boundaries open: -1 allows any label, and k any boundary. After a node with the same label,
-# K + k requires a boundary before the node, and 2 K + k forbids it.
+# Design: the code of a segmentation has a number for each node: the index k of its label, or K + k
+# if a segment starts at the node and follows a segment with the same label. Each segmentation has
+# exactly one code, which consists of the labels of the nodes if adjacent segments have different
+# labels. In known codes, -1 allows any label, and k allows any boundary. After a node with the same
+# label, K + k requires a boundary before the node, and 2 K + k forbids it.
 
 
 def labels_of(codes, n_codes, model):

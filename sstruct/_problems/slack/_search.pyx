@@ -1,7 +1,8 @@
 # Design:
-# (a) Maximizes h(y) g(y) over y, with h(y) = margin + <w, phi(y) - phi(y_i)> and g(y) = L(y), by queries
-#     for max_y h(y) + lam g(y): the lambda-oracle, which is the max-oracle at loss weight lam, or the
-#     constrained one, over labelings with slopes g / h in an interval, an angle ([C15]).
+# (a) A search maximizes h(y) g(y) over y, with h(y) = margin + <w, phi(y) - phi(y_i)> and g(y) = L(y).
+#     Its queries compute max_y h(y) + lam g(y), by the lambda-oracle, which is the max-oracle with loss
+#     weight lam, or by the constrained lambda-oracle, over labelings with slopes g / h in an interval,
+#     called an angle ([C15]).
 # (b) A query at lam with result K bounds the product: h g <= (h + lam g)^2 / (4 lam) <= K^2 / (4 lam).
 #     Labelings with a product above the best known one, b, have slopes between 1 / (u lam) and
 #     u / lam, with u / (1 + u)^2 = lam b / K^2, u >= 1: there, the line h + lam g = K is above h g = b.
@@ -24,12 +25,12 @@ from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 
 import numpy as np
 
-# A search ends if the bound is within this share of the best: rounding of the roots in (b).
+# Relative tolerance for comparing a bound with the best value; covers rounding errors of the roots in (b).
 cdef double TINY = 1e-10
 # Number of queries after which a search stops with a bound; far more than observed.
 cdef Py_ssize_t MAX_QUERIES = 500
-# Largest ratio of lam to its initial value, or of that value to lam; beyond it, improvements are below
-# rounding errors.
+# Largest ratio of lam to its initial value, or of the initial value to lam. Beyond it, improvements are
+# smaller than rounding errors.
 cdef double RANGE = 1e14
 # If a query finds no gain beyond rounding, lam is divided by this factor.
 cdef double DESCENT = 1e4
@@ -41,12 +42,12 @@ cdef double CLOSE = 4.0
 
 
 cdef class SlackSearch:
-    """Searches in the blocks of a problem, one at a time.
+    """Search the blocks of a problem, one at a time.
 
     Parameters
     ----------
     problem : BlockProblem
-        Owns its scratch memory; must not be used elsewhere at the same time.
+        The searches use its scratch memory; nothing else may use the problem at the same time.
     """
 
     def __init__(self, BlockProblem problem not None):
@@ -164,7 +165,7 @@ cdef class SlackSearch:
                 lam = 1 / (sqrt(whole.lower) * sqrt(whole.upper))
             elif whole.lower == 0:
                 lam = start
-            else:   # the score was zero up to rounding: other scores are as small, or slopes larger
+            else:   # a score was zero up to rounding; other labelings have such scores too, or larger slopes
                 lam = 1 / (DESCENT * whole.lower)
                 if lam < start / RANGE:
                     continue
@@ -177,7 +178,7 @@ cdef class SlackSearch:
             c = lam * self.value / (self.most * self.most)
             u = (1 - 2 * c + sqrt(max(1 - 4 * c, 0))) / (2 * c)
             child.most = most
-            # Larger slopes, without those that the hyperbola of the best excludes, up to rounding.
+            # The angle of larger slopes, up to the slope that (b) excludes.
             part.lower, part.upper = 1 / lam, min(whole.upper, u * (1 - TINY) / lam)
             part.above, part.below = False, whole.below and part.upper == whole.upper
             if part.upper > part.lower:
@@ -254,8 +255,8 @@ cdef class SlackSearch:
         """Bisecting search, or binary search ([C15], section 4; lemma 1).
 
         lam is between `low` and `high`: h >= lam g for the result at `low`, h < lam g at `high`.
-        geometric : use means of logarithms, the geometry of (b), and finally the corners of the hull in
-        between; otherwise halve the interval of sqrt(lam)
+        geometric : if true, use geometric means of the ends, the exclusion of slopes in (b), and finally
+        the intersection of the lines at the ends; otherwise halve the interval of sqrt(lam)
         """
         cdef double low = 0, high = INFINITY, lam = start, factor = 4
         cdef double low_h = 0, low_g = 0, low_most = 0, high_h = 0, high_g = 0, high_most = 0

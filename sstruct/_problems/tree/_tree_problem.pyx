@@ -19,7 +19,7 @@
 #     errors, for which the scores of an edge are first written to a table.
 # (h) A known state forbids all other states of its part: their scores are -inf.
 # (i) For max-marginals, a parent sends to each child its best scores without that child's message.
-"""Trees of parts: the joint feature map, the loss and the max-oracle of TreeSSVM."""
+"""Joint feature map, loss and max-oracle of TreeSSVM."""
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t

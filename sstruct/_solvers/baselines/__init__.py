@@ -1,1 +1,1 @@
-"""Baselines for comparison: batch Frank-Wolfe and cutting plane."""
+"""Batch Frank-Wolfe and cutting-plane methods, for comparison."""

@@ -1,4 +1,4 @@
-"""One-slack cutting plane, a baseline: models the mean hinge loss by averaged planes."""
+"""One-slack cutting-plane method, which models the mean hinge loss by averaged planes."""
 
 from operator import mul
 

@@ -1,4 +1,4 @@
-"""Master problem of the cutting-plane method: the best convex combination of planes, by clarabel.
+"""Best convex combination of planes, the master problem of the cutting-plane method.
 
 Both forms return the weights beta of the planes (a_k, b_k). Their lower bound is valid for any beta
 on the simplex, even if the QP was not solved accurately.

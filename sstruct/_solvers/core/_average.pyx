@@ -19,15 +19,15 @@ from sstruct._kernels.compact import compact, expand
 from sstruct._kernels.slices import by_slices
 from sstruct._problems.core.kept_arrays import MAX_COUNT, kept_array
 
-# The weights of the iterates grow like k^7 in pass k at first; later about ten passes count. Among
-# growths 2, 4, 7 and 11 and memories of 7, 10 and 14 passes, this was within 6 % of the best time to
-# a gap of 0.01 on OCR letters, CoNLL-2000, digits, USPS, Yeast and generated sequences (one run each).
+# At first, the weight of the iterate of pass k grows like k^7; later, about ten passes count. Among
+# growths 2, 4, 7 and 11 and memories of 7, 10 and 14 passes, this was within 6 % of the best time to a
+# gap of 0.01 on OCR letters, CoNLL-2000, digits, USPS, Yeast and generated sequences (one run each).
 # Growth 11 was 20 % slower on CoNLL-2000; growth 2 was worse than the last iterate on three of them.
 cdef double GROWTH = 7
 cdef double MIN_RATE = 0.1
 # Bytes of an entry with its index, and of an entry of a vector of all weights.
 cdef Py_ssize_t COMPACT = 12, WHOLE = 8
-# The average of fewer weights has an entry for each of them.
+# With fewer weights, the average is stored as a vector of all weights.
 MIN_COMPACT = 4096
 
 
@@ -120,7 +120,7 @@ cdef class PassAverage:
         self._approach(w, 1)
 
     def weights(self):
-        """Return a vector of the average."""
+        """Return the average as a vector."""
         out = np.empty(self.n_weights)
         self.copy_to(out)
         return out
@@ -162,11 +162,11 @@ cdef class PassAverage:
     cdef void _exchange(self, double[::1] w) noexcept nogil:
         """Exchange the contents of w and of the average, if this has an entry for each weight."""
         cdef Py_ssize_t k
-        cdef double of_average
+        cdef double entry
         for k in range(self.n_weights):
-            of_average = self.entries[k]
+            entry = self.entries[k]
             self.entries[k] = w[k]
-            w[k] = of_average
+            w[k] = entry
 
     def _approach(self, const double[::1] w, double rate):
         """Move the average towards w; a rate of 1 copies all bits."""
@@ -185,7 +185,7 @@ cdef class PassAverage:
                     entries[k] = approached(entries[k], w[index[k]], rate)
 
     def _extend(self, w):
-        """Add an entry for each other weight that is not zero in w, or for all if that needs less memory."""
+        """Add entries for the other nonzero weights of w, or for all weights if that needs less memory."""
         index, entries = np.asarray(self.index), np.asarray(self.entries)
         is_new = w.view(np.int64) != 0   # -0.0 gets an entry too
         is_new[index] = False
@@ -200,7 +200,7 @@ cdef class PassAverage:
 
     def _check_size(self, const double[::1] w):
         if w.shape[0] != self.n_weights:
-            raise ValueError(f"{w.shape[0]} weights, expected {self.n_weights}")
+            raise ValueError(f"w has {w.shape[0]} weights, expected {self.n_weights}")
 
 
 cdef inline double approached(double average, double w, double rate) noexcept nogil:

@@ -1,6 +1,7 @@
 # Design:
-# (a) The whole state of a Frank-Wolfe solver: w, the working sets with their dual weights, the
-#     dual value, the random generator. Steps and passes change it; policy is in Python.
+# (a) DualState is the whole state of a Frank-Wolfe solver: w, the working sets with their dual
+#     weights, the dual value, and the random generator. Steps and passes change it; the schedule of
+#     passes is in Python.
 # (b) With q_i the block weights, v = sum_i q_i / lam sum_y alpha_i(y) psi_i(y) and w = v, or
 #     w = clip(v) if weights are bounded,
 #         D = sum_i q_i sum_y alpha_i(y) L_i(y) - lam <w, v> + lam / 2 |w|^2.
@@ -8,12 +9,12 @@
 #     not accumulate. With a prior w_0, the regularizer is lam / 2 |w - w_0|^2: v starts at w_0 instead
 #     of 0, and D has the additional constant lam / 2 |w_0|^2. Steps only use differences of D, so
 #     they do not depend on w_0.
-# (c) One array serves v and w. For bounded weights it holds w, and v is in `hidden`. `uncover`
-#     restores v before a visit moves it; `cover` clips again and adds to the dual the difference to
-#     the quadratic minorizer that the steps use ([O16], appendix H).
+# (c) v and w share one array. For bounded weights, it contains w, and `hidden` contains v. `uncover`
+#     restores v before a visit changes it; `cover` clips it again, and adds to the dual value its
+#     difference from the quadratic minorizer that the steps use ([O16], appendix H).
 # (d) `export` and `restore` pass working sets from fit to fit (warm_start.py); `snapshot` and `resume`
 #     preserve every bit, for checkpoints.
-"""The dual state that steps and passes work on."""
+"""Dual state of the Frank-Wolfe solvers."""
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -69,7 +70,7 @@ def dual_value(linear, w, moved, prior, lam):
 
 
 def aligned_zeros(size):
-    """Return zeros aligned to 64 bytes, so that each group of eight weights is one cache line."""
+    """Return zeros aligned to 64 bytes; each group of eight weights occupies one cache line."""
     owner = np.zeros(size + 7)
     skip = -(owner.ctypes.data // owner.itemsize) % 8
     return owner[skip:skip + size]
@@ -109,14 +110,14 @@ cdef class DualState:
         self.block_weight = contiguous(block_weight, dtype=np.float64)
         if self.block_weight.shape[0] != problem.n_blocks:
             raise ValueError(
-                f"{self.block_weight.shape[0]} block weights for {problem.n_blocks} blocks")
+                f"block_weight has {self.block_weight.shape[0]} entries, expected {problem.n_blocks}")
         if not np.min(block_weight) > 0:
             raise ValueError(f"block weights must be positive, found {np.min(block_weight)}")
         self.weights_owner = aligned_zeros(problem.n_weights)
         self.weights = self.weights_owner
         self._set_bounds(bounds)
         if prior is not None and np.shape(prior) != (problem.n_weights,):
-            raise ValueError(f"prior of shape {np.shape(prior)}, expected {(problem.n_weights,)}")
+            raise ValueError(f"prior has shape {np.shape(prior)}, expected {(problem.n_weights,)}")
         self.prior = prior
         self.gap_estimates, self.working_gaps = np.full((2, problem.n_blocks), INFINITY)
         self.order = np.arange(problem.n_blocks, dtype=np.intp)
@@ -137,7 +138,7 @@ cdef class DualState:
         self.set_v(self.weights_owner if prior is None else np.zeros(problem.n_weights), 0)
 
     def _open_working_sets(self):
-        """Put the truth, with all dual weight, into each working set."""
+        """Reset each working set to the true labeling, with dual weight 1."""
         cdef Py_ssize_t i
         cdef int32_t[::1] code = np.zeros(self.problem.max_code_size, dtype=np.int32)
         for i in range(self.problem.n_blocks):
@@ -156,7 +157,7 @@ cdef class DualState:
             return
         bounds = np.asarray(bounds, dtype=np.float64)
         if bounds.shape != (2, self.problem.n_weights):
-            raise ValueError(f"bounds of shape {bounds.shape}, expected "
+            raise ValueError(f"bounds has shape {bounds.shape}, expected "
                              f"{(2, self.problem.n_weights)}")
         lower, upper = bounds
         if not (lower <= upper).all() or (lower == np.inf).any() or (upper == -np.inf).any():
@@ -244,7 +245,7 @@ cdef class DualState:
             lane.weights[self.boxed[b]] = lane.hidden[b]
 
     cdef double cover(self, Lane* lane) noexcept nogil:
-        """Replace v by w = clip(v); return the gain of the dual in excess of its quadratic minorizer's."""
+        """Replace v by w = clip(v); return the change of the dual value minus that of its minorizer."""
         cdef Py_ssize_t b
         cdef double v, w, before, step, gain = 0
         for b in range(self.n_boxed):
@@ -261,7 +262,7 @@ cdef class DualState:
 
     cdef int apply_to_lane(
             self, BlockProblem problem, Lane* lane, const Move* move, double* gain) except -1 nogil:
-        """Compute v += sum_k coefficient_k phi(y_k) in a lane; add the gain due to bounds to `gain`."""
+        """Compute v += sum_k coefficient_k phi(y_k) in a lane; add the result of `cover` to `gain`."""
         if move.count > 0:
             if self.n_boxed > 0:
                 self.uncover(lane)
@@ -303,7 +304,7 @@ cdef class DualState:
             move.block, move.codes, change, move.count, &average.offset[0])
 
     cdef int no_dual_weight(self, Py_ssize_t i) except -1 nogil:
-        """Raise for a block without a positive finite sum of dual weights."""
+        """Raise an error for a block whose dual weights do not have a positive finite sum."""
         cdef Py_ssize_t k
         with gil:
             alpha = np.array([self.working_sets[i].alpha[k] for k in range(self.working_sets[i].size)])
@@ -332,7 +333,7 @@ cdef class DualState:
         return value
 
     cdef int check_distance(self, Py_ssize_t i, double value) except -1 nogil:
-        """Raise if a squared distance exceeds the range of float64."""
+        """Raise an error if a squared distance exceeds the range of float64."""
         if not value < INFINITY:
             with gil:
                 raise ValueError(
@@ -363,9 +364,10 @@ cdef class DualState:
     def rebuild(self, parts=None):
         """Compute w and the dual value from the working sets only.
 
-        O(labelings with alpha > 0, at positions that differ from the truth). If it is interrupted, both
-        remain unchanged. Without a prior, w is computed in place, since a vector of all weights may
-        be larger than everything else in a fit; its nonzeros are kept for an interruption.
+        The time is linear in the number of labelings with alpha > 0, times the positions at which they
+        differ from the truth. After an interruption, both remain unchanged. Without a prior, w is
+        computed in place, since a vector of all weights may be larger than everything else in a fit;
+        its nonzero entries are saved, and restored after an interruption.
 
         parts : ranges [first, last) of blocks, in the order in which they are added, or None for all
         """
@@ -392,8 +394,8 @@ cdef class DualState:
         cdef double linear = 0, sum_others, total
         if rebuilt.shape[0] != self.weights.shape[0] or not 0 <= first <= last <= self.n_blocks:
             raise ValueError(
-                f"{rebuilt.shape[0]} weights and blocks {first} to {last}, expected "
-                f"{self.weights.shape[0]} and at most {self.n_blocks}")
+                f"found {rebuilt.shape[0]} weights and blocks [{first}, {last}), expected "
+                f"{self.weights.shape[0]} weights and a range within [0, {self.n_blocks})")
         self.problem.track(&rebuilt[0])
         try:
             with nogil:
@@ -449,7 +451,7 @@ cdef class DualState:
     def measure_dual(self, moved=None):
         """Compute the dual value from the current v and `linear`.
 
-        moved : v minus the prior, without the rounding errors of that difference, if known
+        moved : v minus the prior, if it is known without the rounding errors of that difference
         """
         cdef Py_ssize_t b
         cdef double w, gain = 0
@@ -498,8 +500,8 @@ cdef class DualState:
     def average(self):
         """Return the averaged iterate.
 
-        It interpolates between the averages over exact and over approximate visits, where the dual
-        value is highest (with bounds on weights: the value of the dual's minorizer).
+        It interpolates between the averages over exact and over approximate visits, and maximizes the
+        dual value (if weights have bounds, its minorizer).
 
         Returns
         -------
@@ -530,7 +532,7 @@ cdef class DualState:
 
     @property
     def estimated_gap(self):
-        """sum_i q_i gap_i; gaps are those at the last oracle calls, before their steps; initially inf."""
+        """sum_i q_i gap_i, with the gap of each block before the step of its last oracle call, or inf."""
         cdef Py_ssize_t i
         cdef double total = 0
         for i in range(self.n_blocks):
@@ -596,9 +598,9 @@ cdef class DualState:
     def restore(self, exported):
         """Restore the labelings and dual weights of `export`, then rebuild w.
 
-        The export may cover only the first blocks; the other blocks are not changed. Losses are
-        recomputed, so that the problem may have another loss than at the export, and other true labelings:
-        the dual weight of a block's first labeling, the truth at the export, goes to the current truth.
+        The export may cover only the first blocks; the other blocks are not changed. The loss and the true
+        labelings of the problem may differ from those at the export: losses are recomputed, and the dual
+        weight of a block's first labeling, the truth at the export, is assigned to the current truth.
         """
         cdef const int64_t[::1] size
         cdef const double[::1] alpha

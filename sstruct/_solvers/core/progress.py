@@ -1,4 +1,4 @@
-"""Progress of a fit: a bar (tqdm, optional) or one log record per pass."""
+"""Progress bar (tqdm, optional) or log records of a fit."""
 
 import logging
 import math

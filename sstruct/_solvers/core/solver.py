@@ -1,4 +1,4 @@
-"""Base class of all solvers: clock, history, certificate, interruptions, progress."""
+"""Base class of all solvers."""
 
 import math
 from collections.abc import Callable

@@ -10,7 +10,7 @@
 # (c) Squared norms come from distances between entries: |psi_s - psi_v|^2 is a distance, and
 #     |psi_s - sum_k alpha_k psi_k|^2 = reach_s - spread with reach_s = sum_k alpha_k d_sk and
 #     spread = sum_{k<l} alpha_k alpha_l d_kl, which a step towards or away from s updates.
-"""Step kinds: Frank-Wolfe, away, pairwise, corrective."""
+"""Frank-Wolfe, away, pairwise and corrective steps."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset

@@ -1,4 +1,4 @@
-"""Block-coordinate Frank-Wolfe and MP-BCFW: choice of the next pass, and stopping.
+"""Schedule of passes and stopping of block-coordinate Frank-Wolfe and MP-BCFW.
 
 The passes themselves are compiled; this module has no loop over blocks.
 """

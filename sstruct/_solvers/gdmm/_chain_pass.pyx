@@ -13,7 +13,7 @@
 # (d) Messages are lists of labels that are, or were, active at the edge or at its node.
 # (e) Bounds on the optimum are in _chain_bounds.pyx and _chain_dual.pyx. The scores of transitions are
 #     in `pairs`.
-"""GDMM on chains: the factors, and a pass over them."""
+"""Factors of GDMM on chains, and a pass over them."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t

@@ -23,7 +23,7 @@
 # (f) A visit works on a copy of the sample's edges in the layout of outcomes.h, and adds its changes to
 #     shared data once, at its end; the scores of its labels are updated after each step, using |x|^2.
 # [Y16], Algorithm 3 and Appendix C-2
-"""GDMM's factors of label sets: their state, and one pass."""
+"""Factors of GDMM on label sets, and a pass over them."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t

@@ -1,4 +1,4 @@
-"""GDMM, the greedy direction method of multipliers: training on the factors of chains."""
+"""Greedy direction method of multipliers (GDMM) on the factors of chains."""
 
 import math
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""GDMM on label sets: choice of the penalty, certificates, and stopping."""
+"""Penalty, certificates and stopping of GDMM on label sets."""
 
 import math
 from typing import ClassVar

@@ -1,1 +1,1 @@
-"""Solvers that make one step per sample: subgradient, perceptron and passive-aggressive."""
+"""Stochastic subgradient, perceptron and passive-aggressive solvers."""

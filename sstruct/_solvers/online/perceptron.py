@@ -1,4 +1,4 @@
-"""Averaged perceptron and passive-aggressive: choice of the next pass, and stopping."""
+"""Averaged perceptron and passive-aggressive solvers."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""Stochastic subgradient method, a baseline: order of the samples and choice of the iterate."""
+"""Stochastic subgradient method, for comparison."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Regularization path: one state is moved from a large lambda to a small one.
+"""Solver of a regularization path, from a large lambda to a small one.
 
 Notation: q_i are the weights of the blocks, psi_i(y) = phi(x_i, y_i) - phi(x_i, y) and L_i(y)
 define a plane (for slack rescaling, both are multiplied by L_i(y)), H_i(w) = max_y L_i(y) - <w,

@@ -1,1 +1,1 @@
-"""Proximal methods: the outer loop of FWMAP, and coupled windows."""
+"""Proximal methods for FWMAP and coupled windows."""

@@ -1,4 +1,4 @@
-"""FWMAP [SK19]: Frank-Wolfe passes over the trees of a model, inside a proximal loop.
+"""FWMAP [SK19], Frank-Wolfe passes over the trees of a model in a proximal loop.
 
 Let h(lambda) be the sum of the minima of the trees. A proximal step maximizes
 h(lambda) - |lambda - mu|^2 / (2 c) over multipliers whose copies sum to zero. The solver minimizes

@@ -1,1 +1,1 @@
-"""Distributed fits: in each round every partition makes a pass, and their moves are combined."""
+"""Distributed fits, which combine the passes of all partitions in each round."""

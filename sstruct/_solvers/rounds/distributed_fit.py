@@ -1,4 +1,4 @@
-"""Distributed fits: in each round, every partition makes a pass from the same weights."""
+"""Distributed fits, in which all partitions start each pass from the same weights."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""A partition in a distributed fit: passes over its blocks, at the weights of all partitions."""
+"""Passes over the blocks of one partition of a distributed fit."""
 
 from functools import partial
 

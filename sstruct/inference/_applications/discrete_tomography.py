@@ -1,4 +1,4 @@
-"""Discrete tomography: trees of neighboring pixels and a term for each ray."""
+"""Discrete tomography with trees of neighboring pixels and a term for each ray."""
 
 from __future__ import annotations
 

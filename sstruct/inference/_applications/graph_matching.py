@@ -1,4 +1,4 @@
-"""Graph matching: trees of pairwise costs and an assignment term."""
+"""Graph matching with trees of pairwise costs and an assignment term."""
 
 from __future__ import annotations
 

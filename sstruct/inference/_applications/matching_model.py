@@ -1,4 +1,4 @@
-"""Graph matching as a model: nodes are left nodes, labels are right nodes or unassigned."""
+"""Graph matching as a model whose nodes are labeled with right nodes, or as unassigned."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Rays through images: lists of pixels, computed from angles or given by the user."""
+"""Pixels of rays through images, given by angles or as lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CombiLP: exact search of the part of a model on which the relaxation is not tight.
+"""CombiLP, an exact search of the part of a model on which the relaxation is not tight.
 
 The messages of TRW-S define equivalent costs, nonnegative for edges, and each node has a label of
 least cost. If these labels also minimize the costs of an edge, the edge is tight. The part consists

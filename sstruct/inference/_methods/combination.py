@@ -1,4 +1,4 @@
-"""Combinations of good labelings: the nodes on which they differ form small models."""
+"""Combine good labelings by solving small models of the nodes on which they differ."""
 
 import numpy as np
 from scipy import sparse

@@ -1,4 +1,4 @@
-"""Variable elimination: exact if all tables stay small, otherwise exact moves of many nodes."""
+"""Variable elimination, and exact moves of many nodes if its tables are too large."""
 
 import heapq
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""Exact minimization: max-sum on forests, and HiGHS on small models."""
+"""Exact minimization by max-sum on forests, and by HiGHS on small models."""
 
 import time
 

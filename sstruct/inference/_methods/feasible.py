@@ -1,4 +1,4 @@
-"""Search for an allowed labeling: backtracking with propagation, and local search."""
+"""Search for an allowed labeling by backtracking with propagation, and local search."""
 
 from random import Random
 

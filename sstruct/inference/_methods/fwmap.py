@@ -1,4 +1,4 @@
-"""FWMAP: decomposition of a model into trees and terms, and labelings from multipliers.
+"""FWMAP, which decomposes a model into trees and terms.
 
 The loop over the trees is in `sstruct._solvers.proximal`.
 """

@@ -1,4 +1,4 @@
-"""MAP inference by all methods: a labeling of low energy and a lower bound."""
+"""MAP inference, which returns a labeling of low energy and a lower bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TRW-S and belief propagation: sweeps until the gap is closed or progress stops."""
+"""TRW-S and belief propagation."""
 
 import numpy as np
 

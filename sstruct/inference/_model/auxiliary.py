@@ -1,4 +1,4 @@
-"""Pairwise models: factors of three or more nodes as auxiliary nodes."""
+"""Pairwise models, in which auxiliary nodes represent factors of three or more nodes."""
 
 import numpy as np
 

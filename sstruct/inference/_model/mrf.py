@@ -396,7 +396,8 @@ class MRF:
         if wrong.any():
             v = int(wrong.argmax())
             raise ValueError(
-                f"labels[{v}] = {labels[v]} is out of range: node {v} has {self.n_labels[v]} labels"
+                f"labels[{v}] = {labels[v]} is out of range for the {self.n_labels[v]} labels of "
+                f"node {v}"
             )
         return labels.astype(np.int32)
 

@@ -1,4 +1,4 @@
-"""Validation of unpickled models: compiled code relies on the indices in their arrays."""
+"""Validation of unpickled models, since compiled code relies on the indices in their arrays."""
 
 import numpy as np
 

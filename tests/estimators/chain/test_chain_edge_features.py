@@ -1,4 +1,4 @@
-"""ChainSSVM with edge features: comparison with the definition, input and output."""
+"""Test edge features of ChainSSVM against their definition, and their formats."""
 
 from itertools import product
 
@@ -209,7 +209,7 @@ BAD = {
         TypeError,
         r"edge features of X\[3\] must be an array of",
     ),
-    "sparse": (lambda x, f: (x, sparse.csr_array(f)), TypeError, "sparse and dense arrays in"),
+    "sparse": (lambda x, f: (x, sparse.csr_array(f)), TypeError, "has sparse and dense arrays"),
     "alone": (lambda x, f: x, TypeError, r"X\[3\] is ndarray, expected a tuple \(features, edge"),
     "graph": (lambda x, f: (x, f, f), TypeError, r"X\[3\] is a tuple of 3 parts.*GraphCRFSSVM"),
     "nodes": (lambda x, f: (x[:0], f), ValueError, r"of X\[3\] have shape .* expected 0 rows"),

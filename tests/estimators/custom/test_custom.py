@@ -1,4 +1,4 @@
-"""StructuredSVM: the optimum of an independent QP, all options, scikit-learn conventions."""
+"""Test optima, options and scikit-learn's conventions of StructuredSVM."""
 
 import pickle
 import warnings
@@ -317,7 +317,7 @@ def test_callbacks_see_passes_and_stop_a_fit(rng):
         ({"y": [0]}, "X has 3 samples but y has 1"),
         ({"sample_weight": [0, 0, 0]}, "weight"),
         ({"sample_weight": [1, -1, 1]}, "sample_weight"),
-        ({"bounds": [[0], [1]]}, r"bounds of shape \(2, 1\), expected \(2, 4\)"),
+        ({"bounds": [[0], [1]]}, r"bounds has shape \(2, 1\), expected \(2, 4\)"),
     ],
     ids=lambda v: v if isinstance(v, str) else next(iter(v)),
 )

@@ -1,4 +1,4 @@
-"""GraphCRFSSVM: optimum, bounds, nodes without labels, and invalid input."""
+"""Test optima, bounds, unlabeled nodes and invalid input of GraphCRFSSVM."""
 
 import numpy as np
 import pytest
@@ -415,7 +415,7 @@ def test_errors_name_invalid_graphs(graph, message):
         ({"inference": "cut"}, [[0, 1], [2, 1]], "requires two labels, found 3"),
         ({"pairwise": "directed", "bounds": "submodular"}, None, "requires nonnegative edge"),
         ({"bounds": np.full((2, 7), [[-1.0], [1.0]])}, None, "expected upper bounds of at most 0"),
-        ({"bounds": np.zeros((2, 6))}, None, r"bounds of shape \(2, 6\), expected \(2, 7\)"),
+        ({"bounds": np.zeros((2, 6))}, None, r"bounds has shape \(2, 6\), expected \(2, 7\)"),
     ],
 )
 def test_invalid_labels_and_parameters(parameters, y, message):

@@ -1,4 +1,4 @@
-"""Invalid input: exceptions whose messages name the sample, and estimators that stay unchanged."""
+"""Test that errors for invalid input name the sample and do not change the estimator."""
 
 import pickle
 from collections import UserList
@@ -58,7 +58,7 @@ ARGUMENTS = {
         "dates": (put(X, 1, X[1].astype("M8[s]")), TypeError, r"X\[1\] .*datetime64"),
         "complex csr": ([x * 1j for x in CSR], TypeError, r"X\[0\] has dtype complex128"),
         "complex 3-D": (np.ones((4, 2, 2)) * 1j, TypeError, "X has dtype complex128"),
-        "mixed storage": (put(X, 1, CSR[1]), TypeError, "sparse and dense arrays in X"),
+        "mixed storage": (put(X, 1, CSR[1]), TypeError, "X has sparse and dense arrays"),
         "4-D array": (np.ones((4, 2, 2, 2)), ValueError, "X has 4 dimensions"),
         "a word": ("abc", ValueError, "could not convert string to float"),
     },
@@ -233,7 +233,7 @@ PREDICTIONS = {
     "3-D too wide": (np.ones((4, 2, 3)), ValueError, r"X\[0\] has 3 features, expected 2"),
     "2-D": (np.ones((4, 2)), ValueError, "one sequence is a list of one array"),
     "csr too wide": ([sparse.csr_matrix((2, 9))], ValueError, r"X\[0\] has 9 features"),
-    "mixed storage": (put(X, 1, CSR[1]), TypeError, "sparse and dense arrays in X"),
+    "mixed storage": (put(X, 1, CSR[1]), TypeError, "X has sparse and dense arrays"),
     "complex": (put(X, 1, X[1] * 1j), TypeError, r"X\[1\] .*complex128"),
     "item 1-D": (put(X, 1, np.ones(3)), ValueError, r"X\[1\] has 1 dimensions"),
     "a word": (put(X, 1, "abc"), TypeError, r"X\[1\] is not a numeric"),

@@ -56,7 +56,7 @@ def test_parameters_are_keyword_only(estimator):
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_c_is_called_lam(estimator):
     name = estimator.__name__
-    message = rf"^{name} has no parameter C, it has lam: C=0.5 is lam=1 / \(0.5 \* n\)"
+    message = rf"^{name} has no parameter C; use lam \(C=0.5 is lam=1 / \(0.5 \* n\), where n is"
     with pytest.raises(TypeError, match=message):
         make(estimator, C=0.5)
     model = make(estimator, lam=2.0)
@@ -71,7 +71,7 @@ def test_c_is_called_lam(estimator):
     "name, here", [("alpha", "lam"), ("max_epochs", "max_iter"), ("c2", "lam"), ("epsilon", "tol")]
 )
 def test_names_of_other_packages_are_translated(estimator, name, here):
-    message = rf"^{estimator.__name__} has no parameter {name}, it has {here}: "
+    message = rf"^{estimator.__name__} has no parameter {name}; use {here} \("
     with pytest.raises(TypeError, match=message):
         make(estimator, **{name: 1})
     with pytest.raises(ValueError, match=message):

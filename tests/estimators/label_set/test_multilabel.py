@@ -1,4 +1,4 @@
-"""MultilabelSSVM: optimum, certificate, weights, losses, formats of y, and invalid input."""
+"""Test optima, losses, formats of y and invalid input of MultilabelSSVM."""
 
 import pickle
 from itertools import product
@@ -377,7 +377,7 @@ def test_it_is_a_classifier_of_scikit_learn(rng):
         ({"edges": "all"}, "edges must be"),
         ({"y": [[-1, 1, 1, -1]] * 24}, "all entries of y are -1 or 1.*, use y > 0"),
         ({"y": [[0, 1, 1, -1]] * 24}, r"y\[0, 3\] is -1, expected 0 or 1.*Use LatentSSVM"),
-        ({"edges": [[0, 4]]}, "out of range: 4 nodes"),
+        ({"edges": [[0, 4]]}, "out of range for 4 nodes"),
         ({"edges": [[1, 1]]}, "self-loop"),
         ({"edges": [[0, 1], [1, 0]]}, r"joins the same nodes as edges\[0\]; keep one"),
         ({"edges": [[0, 1, 2]]}, r"found shape \(1, 3\)"),

@@ -1,4 +1,4 @@
-"""Models from files: invalid fitted states raise an error that names the attribute."""
+"""Test that invalid fitted states of loaded models raise an error that names the attribute."""
 
 import copy
 from fractions import Fraction
@@ -348,7 +348,7 @@ def test_models_are_released():
 
 def test_error_for_bounds_without_rows():
     _, rows = fitted("sets")
-    with pytest.raises(ValueError, match=r"bounds of shape \(0, 2\)"):
+    with pytest.raises(ValueError, match=r"bounds has shape \(0, 2\)"):
         MultilabelSSVM(bounds=np.empty((0, 2))).fit(rows, np.eye(3, dtype=int)[[0, 1, 2, 1, 2, 0]])
 
 

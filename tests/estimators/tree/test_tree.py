@@ -1,4 +1,4 @@
-"""TreeSSVM: synthetic figures, optima of an independent QP, input formats, invalid input."""
+"""Test optima, synthetic figures, input formats and invalid input of TreeSSVM."""
 
 import numpy as np
 import pytest
@@ -260,7 +260,7 @@ def test_invalid_data(X, y, message):
         ({"parents": None}, "1-D array of integers"),
         ({"loss": "balanced"}, "loss must be one of"),
         ({"lam": -1.0}, "lam must be"),
-        ({"bounds": np.zeros((2, 3))}, r"bounds of shape \(2, 3\), expected \(2, 16\)"),
+        ({"bounds": np.zeros((2, 3))}, r"bounds has shape \(2, 3\), expected \(2, 16\)"),
     ],
 )
 def test_invalid_parameters(change, message):

@@ -1,4 +1,4 @@
-"""TypedGraphCRFSSVM: optimum of an independent QP, decoding by enumeration, and validation."""
+"""Test optima, decoding and validation of TypedGraphCRFSSVM."""
 
 import re
 
@@ -349,7 +349,7 @@ def test_invalid_labels(rng, change, message):
         ({"class_weight": {0: 1}}, "class_weight must be a list with an entry for each of 3"),
         ({"class_weight": "even"}, "class_weight must be"),
         ({"classes": [[0, 1, 2], [0, 1], 5]}, "classes must be a list of labels"),
-        ({"bounds": np.zeros((2, 3))}, "bounds of shape (2, 3)"),
+        ({"bounds": np.zeros((2, 3))}, "bounds has shape (2, 3)"),
     ],
 )
 def test_invalid_parameters(rng, parameters, message):
