@@ -1,4 +1,4 @@
-"""Test the benchmark of large label domains on tiny data: tables, JSON and figure."""
+"""Test the tables, JSON and figure of the benchmark of large label domains on tiny data."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Test helpers of the solver benchmarks: observed fits, and comparisons with unfinished runs."""
+"""Test helpers of the solver benchmarks."""
 
 from dataclasses import replace
 

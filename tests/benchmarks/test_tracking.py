@@ -1,4 +1,4 @@
-"""The problems of the tracking benchmark: valid tracks, and gaps confirmed by enumeration."""
+"""Test that the tracking benchmark has valid tracks, and its gaps by enumeration."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Test the benchmark of workloads: its methods, its summary and the chart of the manual."""
+"""Test the methods, the summary and the chart of the benchmark of workloads."""
 
 import importlib.util
 

@@ -1,4 +1,4 @@
-"""CalibratedSSVM: probabilities by enumeration, the temperature, scikit-learn's conventions."""
+"""Test the temperature, the probabilities and the input formats of CalibratedSSVM."""
 
 import warnings
 
@@ -51,15 +51,15 @@ def log_likelihood(estimator, X, y, T, weights=None):
     """Return the sum of the log-probabilities of labelings, by enumeration."""
     total = 0
     for i, (labels, scores) in enumerate(zip(*estimator.predict_top_k(X, 10**6), strict=True)):
-        right = np.array([[label in (-1, t) for label, t in zip(y[i], row)] for row in labels])
-        same = right.all(axis=1)
-        value = logsumexp(scores[same] / T) - logsumexp(scores / T)
+        agrees = np.array([[label in (-1, t) for label, t in zip(y[i], row)] for row in labels])
+        agrees = agrees.all(axis=1)
+        value = logsumexp(scores[agrees] / T) - logsumexp(scores / T)
         total += value * (1 if weights is None else weights[i])
     return total
 
 
 def best_temperature(parts):
-    """Return the T with the largest likelihood of (estimator, X, y, weights)."""
+    """Return the temperature with the largest likelihood, given tuples (model, X, y, weights)."""
 
     def loss(t):
         parts_at = [log_likelihood(m, X, y, np.exp(t), w) for m, X, y, w in parts]
@@ -82,14 +82,14 @@ def test_probabilities_equal_enumeration(data, options):
         y = [np.where(labels[0] == 1, 2, labels) for labels in y]
     model = CalibratedSSVM(chain(**options)).fit(X, y)
     assert abs(np.log(model.temperature_)) > 0.01
-    found, log_p = model.predict_proba(X), model.log_proba(X, y)
+    probabilities, log_p = model.predict_proba(X), model.log_proba(X, y)
     for i, x in enumerate(X):
         labels, expected = distribution(model, x)
         marginals = (labels[:, :, None] == model.classes_) * np.exp(expected)[:, None, None]
-        np.testing.assert_allclose(found[i], marginals.sum(axis=0), rtol=0, atol=1e-10)
-        of_truth = expected[(labels == y[i]).all(axis=1)].item()
-        assert log_p[i] == pytest.approx(of_truth, rel=1e-10, abs=1e-10)
-    assert found[0].shape == (len(X[0]), 3)
+        np.testing.assert_allclose(probabilities[i], marginals.sum(axis=0), rtol=0, atol=1e-10)
+        expected_log_p = expected[(labels == y[i]).all(axis=1)].item()
+        assert log_p[i] == pytest.approx(expected_log_p, rel=1e-10, abs=1e-10)
+    assert probabilities[0].shape == (len(X[0]), 3)
 
 
 def test_the_temperature_has_the_largest_held_out_likelihood(data, model):
@@ -197,16 +197,16 @@ def test_spans_equal_enumeration():
     X = [np.eye(5)[c] + 0.7 * rng.standard_normal((4, 5)) for c in codes]
     model = CalibratedSSVM(chain()).fit(X, [tags[c] for c in codes])
     X.insert(1, np.empty((0, 5)))
-    found = model.predict_spans(X)
-    assert found[1] == []
-    for x, spans, labels in zip(X, found, model.predict(X), strict=True):
+    predicted = model.predict_spans(X)
+    assert predicted[1] == []
+    for x, spans, labels in zip(X, predicted, model.predict(X), strict=True):
         assert [span[:3] for span in spans] == spans_of(labels.tolist())
         if not len(x):
             continue
         every, log_p = distribution(model, x)
-        of_all = [spans_of(row.tolist()) for row in every]
+        all_spans = [spans_of(row.tolist()) for row in every]
         for *span, p in spans:
-            has = np.array([tuple(span) in each for each in of_all])
+            has = np.array([tuple(span) in each for each in all_spans])
             assert p == pytest.approx(np.exp(log_p[has]).sum(), rel=1e-10)
     with pytest.raises(ValueError, match=r"classes_\[0\] is 'B-a'.*scheme 'io'"):
         model.predict_spans(X, scheme="io")
@@ -245,11 +245,11 @@ def test_the_unit_of_sample_weights_does_not_matter(data, factor):
     X, y = data
     frozen = CalibratedSSVM(FrozenEstimator(chain().fit(X[:20], y[:20])))
     expected = frozen.fit(X[20:], y[20:]).temperature_
-    found = frozen.fit(X[20:], y[20:], np.full(20, factor)).temperature_
-    assert found == pytest.approx(expected, rel=1e-5)
+    weighted = frozen.fit(X[20:], y[20:], np.full(20, factor)).temperature_
+    assert weighted == pytest.approx(expected, rel=1e-5)
 
 
-def test_perfect_and_useless_models_warn(data):
+def test_warnings_for_perfect_and_useless_models(data):
     X, y = data
     exact = [np.eye(3)[labels] for labels in y]
     with pytest.warns(UserWarning, match="no errors on the held-out samples"):
@@ -297,7 +297,7 @@ def test_damaged_states(data, model):
         (ChainSSVM, TypeError, "must be one of ChainSSVM"),
     ],
 )
-def test_estimators_that_are_not_supported(data, estimator, kind, message):
+def test_error_for_unsupported_estimators(data, estimator, kind, message):
     with pytest.raises(kind, match=message):
         CalibratedSSVM(estimator).fit(*data)
 

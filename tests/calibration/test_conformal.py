@@ -1,4 +1,4 @@
-"""ConformalSSVM: sets by enumeration, coverage of simulated data, scikit-learn's conventions."""
+"""Test sets and coverage of ConformalSSVM, and scikit-learn's conventions."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Behavior shared by estimators with held-out samples: splits, files, threads, conventions."""
+"""Test splits, files, threads and conventions of estimators with held-out samples."""
 
 import pickle
 from dataclasses import dataclass

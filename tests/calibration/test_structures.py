@@ -1,4 +1,4 @@
-"""CalibratedSSVM of all structures: probabilities by enumeration, exact or approximate."""
+"""Test probabilities of CalibratedSSVM for all structures against enumeration."""
 
 import pickle
 from itertools import product

@@ -1,4 +1,4 @@
-"""Tuned thresholds of label sets: optimality by enumeration, the choice of a rule, folds."""
+"""Test the optimality of tuned thresholds of label sets, and the choice of a rule."""
 
 from functools import partial
 from itertools import product

@@ -1,4 +1,4 @@
-"""TunedThresholdSSVM: held-out thresholds, hierarchies, formats, scikit-learn's conventions."""
+"""Test TunedThresholdSSVM with hierarchies and all formats, and scikit-learn's conventions."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Representations of values in error messages if their repr raises or is too long."""
+"""Test representations of values in error messages, if their repr fails or is too long."""
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ class Computing:
     shape = (2, 3)
 
     def __repr__(self):
-        pytest.fail("it was printed")
+        pytest.fail("the repr was computed")
 
     __str__ = __repr__
 

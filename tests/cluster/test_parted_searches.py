@@ -1,4 +1,4 @@
-"""Searches over partitions on a Dask cluster: folds of whole partitions, and scores."""
+"""Test searches over partitions on a Dask cluster."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""ChainSSVM with partitions on a Dask cluster: rounds, reproducibility and errors."""
+"""Test rounds, reproducibility and errors of ChainSSVM with partitions on a Dask cluster."""
 
 import operator
 import os

@@ -1,4 +1,4 @@
-"""Partitions of rows on a Dask cluster: label sets and classes, in arrays and data frames."""
+"""Test partitions of rows on a Dask cluster, in arrays and data frames."""
 
 import pickle
 from itertools import pairwise

@@ -1,16 +1,16 @@
-"""Threads of a fit while a Dask cluster runs, and within its tasks."""
+"""Test the number of threads next to a Dask cluster and in its tasks."""
 
 import joblib
 import pytest
 
 from sstruct._input.threads import n_threads
 
-ASKED = (None, 1, 3, -1)
+N_JOBS = (None, 1, 3, -1)
 
 
 def counts():
-    """Return the numbers of threads, and of workers according to joblib, for each `n_jobs`."""
-    return [n_threads(n) for n in ASKED], [joblib.effective_n_jobs(n) for n in ASKED]
+    """Return the number of threads, and of workers according to joblib, for each of N_JOBS."""
+    return [n_threads(n) for n in N_JOBS], [joblib.effective_n_jobs(n) for n in N_JOBS]
 
 
 def counts_in_dask():
@@ -19,7 +19,7 @@ def counts_in_dask():
 
 
 @pytest.mark.parametrize("place", ["beside", "task", "task of joblib"])
-def test_the_workers_of_a_cluster_are_not_for_threads(client, place):
+def test_cluster_workers_are_not_counted_as_threads(client, place):
     if place == "beside":
         threads, workers = counts_in_dask()
     elif place == "task":
@@ -29,12 +29,12 @@ def test_the_workers_of_a_cluster_are_not_for_threads(client, place):
             ((threads, workers),) = joblib.Parallel()([joblib.delayed(counts)()])
     n_workers = len(client.nthreads())
     assert workers == [n_workers, 1, n_workers, n_workers]
-    # The workers are not counted: n_jobs=None is one thread, other numbers are those without a
-    # cluster. In a task, which shares the machine with others, n_jobs=-1 is one thread.
+    # n_jobs=None means one thread; other values mean the same as without a cluster. In a task,
+    # which shares the machine with other tasks, n_jobs=-1 means one thread.
     assert threads == [1, 1, 3, n_threads(-1) if place == "beside" else 1]
 
 
-def test_without_a_cluster_joblib_decides():
+def test_without_a_cluster_joblib_determines_the_number():
     assert n_threads(None) == 1
     with joblib.parallel_config(backend="threading", n_jobs=3):
         assert n_threads(None) == 3

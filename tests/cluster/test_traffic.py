@@ -1,4 +1,4 @@
-"""Size of the messages of a fit on a cluster: changes of w, new planes, and a constant."""
+"""Test the size of the messages of a fit on a cluster."""
 
 import joblib
 import numpy as np

@@ -1,4 +1,4 @@
-"""Data sets: formats, splits, and downloads from a local server."""
+"""Test formats, splits and downloads of data sets."""
 
 import dataclasses
 import gzip

@@ -1,4 +1,4 @@
-"""All generators of data: seeds, and invalid arguments."""
+"""Test seeds and invalid arguments of all data generators."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""make_large_domain_sequences: distribution of labels, successors and features."""
+"""Test the distribution of labels, successors and features of large label domains."""
 
 import numpy as np
 import pytest

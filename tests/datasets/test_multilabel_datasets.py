@@ -1,4 +1,4 @@
-"""Multilabel data sets: generated, read from the data folder, and downloaded."""
+"""Test generated, local and downloaded multilabel data sets."""
 
 import bz2
 import gzip

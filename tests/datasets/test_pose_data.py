@@ -1,4 +1,4 @@
-"""make_stick_figures and fetch_lspet_pose."""
+"""Test make_stick_figures and fetch_lspet_pose."""
 
 import numpy as np
 
@@ -49,7 +49,7 @@ def write_people(folder):
     return arrays
 
 
-def test_people_come_from_the_file(tmp_path):
+def test_fetch_reads_the_file(tmp_path):
     arrays = write_people(tmp_path)
     people = fetch_lspet_pose(data_home=tmp_path)
     np.testing.assert_array_equal(people.data[0], [[0, 1, 2], [3, 4, 5]])

@@ -1,4 +1,4 @@
-"""Fits whose results must be identical: with other threads or workers, and after resuming."""
+"""Fits whose results must not depend on threads, workers or interruptions."""
 
 import os
 

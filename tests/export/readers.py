@@ -1,4 +1,4 @@
-"""Run the readers of exported models: the programs in C and JavaScript, and onnxruntime."""
+"""Run the readers of exported models in C and JavaScript, and onnxruntime."""
 
 import json
 import shutil
@@ -38,7 +38,7 @@ def c_program():
 
 
 def run(*command):
-    """Return the exit status and the output of a program, which must not write errors."""
+    """Return the exit status and the output of a program, which must not write to stderr."""
     done = subprocess.run([*map(str, command)], capture_output=True, encoding="utf-8")
     assert not done.stderr, done.stderr
     return done.returncode, done.stdout
@@ -54,7 +54,7 @@ def node(*arguments):
 
 
 def packed(rows):
-    """Return the bytes of a sequence for the program in C, dense or CSR."""
+    """Return a sequence, dense or CSR, as the bytes that the program in C reads."""
     if not sparse.issparse(rows):
         rows = np.asarray(rows, dtype=np.float64)
         return struct.pack("=qq", len(rows), -1) + rows.tobytes()
@@ -98,7 +98,7 @@ def as_text(labels):
 
 
 def outcomes(paths):
-    """Return the errors of the readers in C and JavaScript by file; "ok" if there is none."""
+    """Return for each file the errors of the readers in C and JavaScript, "ok" for a valid file."""
     in_c = run(c_program(), "check", *paths)[1].split("\n")[:-1]
     in_js = node("check", *paths)[1].split("\n")[:-1]
     assert len(in_c) == len(in_js) == len(paths)

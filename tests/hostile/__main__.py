@@ -1,4 +1,7 @@
-"""python -m tests.hostile --seconds 600: run random attacks of all domains; print findings."""
+"""Run random fuzz cases of all domains and print the findings.
+
+python -m tests.hostile --seconds 600
+"""
 
 import argparse
 import os
@@ -14,7 +17,7 @@ def main():
     from tests.hostile import runner
 
     names = list(runner.DOMAINS)
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, help="for all domains together")
     parser.add_argument("--cases", type=int, help="for each domain")
     parser.add_argument("--seed", type=int, default=None, help="default: random")

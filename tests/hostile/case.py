@@ -1,4 +1,4 @@
-"""Test cases of the fuzzer: reproducible random draws and a log of the calls."""
+"""Fuzz cases, with reproducible random draws and a log of the calls."""
 
 import random
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Objectives of fitted models by their definition: every labeling tried, in plain NumPy.
+"""Objectives of fitted models, computed in plain NumPy by enumerating all labelings.
 
 Data that a model has accepted are interpreted as documented. If this module does not support the
 data (weights of nodes, unusual containers), the objective is not recomputed; `check_certificate`
@@ -37,7 +37,7 @@ class UnreadError(Exception):
     """Raised for data whose objective is not recomputed."""
 
 
-# Exceptions of plain code for unexpected data.
+# Exceptions of this module for unsupported data.
 UNREAD = (
     UnreadError, MischiefError, ValueError, TypeError, KeyError, IndexError, AttributeError,
     ArithmeticError,
@@ -62,7 +62,7 @@ def dense(x):
 
 
 def edge_features(given):
-    """Return the features of edges as rows, also if there are no edges or is one feature."""
+    """Return the features of edges as rows, even if there are no edges or only one feature."""
     features = dense(given)
     return features if features.ndim == 2 else features[:, np.newaxis]
 
@@ -127,7 +127,7 @@ def node_costs(model, codes, weights, sizes):
     return np.asarray(cost), np.asarray(factor), divided
 
 
-# Blocks: scores and losses of all labelings, the truth, the weight --------------------------------
+# Blocks: scores and losses of all labelings, index of the truth, weight ---------------------------
 
 
 def is_coupled(model):
@@ -164,7 +164,7 @@ def chain_blocks(model, X, y, weights):
     own, others = [model.coef_], [model.intercept_, model.start_coef_, model.end_coef_, edge]
     others.append(getattr(model, "edge_feature_coef_", ()))
     if not hasattr(model, "min_duration"):
-        found = brute_force.blocks(X, codes, form, model.loss, weights, **options)
+        blocks = brute_force.blocks(X, codes, form, model.loss, weights, **options)
     else:
         kinds, bins, classes = row_kinds(model), model_bins(model), model.classes_.tolist()
         least = limits_of(model.min_duration, classes, 1)
@@ -176,17 +176,20 @@ def chain_blocks(model, X, y, weights):
             others.append(model.self_transition_coef_)
         others += [model.duration_coef_] if len(bins) else []
         others += [model.segment_coef_] if function else []
-        found = segments.blocks(
+        blocks = segments.blocks(
             X, codes, form, bins, least, most, weights=weights, kinds=kinds, function=function,
             tolerance=model.tolerance, loss=model.loss, splits=model.self_transitions, **options,
         )  # fmt: skip
     w = np.concatenate([np.ravel(table) for table in own + others])
-    for block in found:
+    for block in blocks:
         yield of_reference(w, block, weights[block.sample])
 
 
 def without_spans(y):
-    """Return the labels of nodes of spans, and where a span follows one with the same label."""
+    """Expand spans to labels of nodes.
+
+    Return the labels, and ones at the starts of spans that follow a span with the same label.
+    """
     labels, splits = [], []
     for own in y:
         spans = list(own) if len(own) and isinstance(own[0], tuple) else []
@@ -226,7 +229,7 @@ def limits_of(given, classes, default):
 
 
 def graph_blocks(model, X, y, weights):
-    found = []
+    given = []
     for graph in items(X):
         if not isinstance(graph, tuple):
             raise UnreadError
@@ -238,12 +241,12 @@ def graph_blocks(model, X, y, weights):
         edges = np.asarray(edges).reshape(-1, 2)
         features = None if features is None else edge_features(features)
         sizes = np.ones(len(x)) if sizes is None else np.asarray(sizes, dtype=float)
-        found.append((x, edges, features, sizes))
-    yield from _graph_blocks(model, found, codes_of(model, items(y)), weights)
+        given.append((x, edges, features, sizes))
+    yield from _graph_blocks(model, given, codes_of(model, items(y)), weights)
 
 
 def _graph_blocks(model, given, codes, weights, shapes=None):
-    """Yield blocks of graphs; if `shapes` of images are given, of tiles of `window_size` pixels."""
+    """Yield the block of each graph or, given the `shapes` of images, of each tile of an image."""
     K = len(model.classes_)
     cost, factor, divided = node_costs(model, codes, weights, [graph[3] for graph in given])
     # A number is the fixed cost of edges between different labels.
@@ -251,7 +254,7 @@ def _graph_blocks(model, given, codes, weights, shapes=None):
     prepared, truth = [], []
     for graph, labels in zip(given, codes, strict=True):
         check_count([K] * len(labels))
-        if not is_fixed or model.pairwise > 0:  # edges matter
+        if not is_fixed or model.pairwise > 0:  # otherwise, edges have no effect
             # Completed labels do not count in the loss.
             graph = (*graph[:3], graph[3] * (labels >= 0))
             labels = graphs.complete_labels(graph, labels)
@@ -259,25 +262,25 @@ def _graph_blocks(model, given, codes, weights, shapes=None):
         truth.append(labels)
     form = "potts" if is_fixed else model.pairwise, K, factor[:, None] * cost, weights
     if shapes is None:
-        found = graphs.blocks(prepared, truth, *form, divided=divided)
+        blocks = graphs.blocks(prepared, truth, *form, divided=divided)
     else:
         size = window_size(model)
-        found = graphs.tile_blocks(prepared, truth, shapes, size, *form, divided=divided)
+        blocks = graphs.tile_blocks(prepared, truth, shapes, size, *form, divided=divided)
     edge = -float(model.pairwise) if is_fixed else model.edge_coef_
     w = np.concatenate([np.ravel(table) for table in (model.coef_, model.intercept_, edge)])
-    for block in found:
+    for block in blocks:
         yield of_reference(w, block, weights[block.sample])
 
 
 def grid_blocks(model, X, y, weights):
-    found = []
+    given = []
     for image in items(X):
         rows, edges, features = graphs.grid_graph(dense(image), model.pairwise, model.connectivity)
-        found.append((rows, edges, features, np.ones(len(rows))))
+        given.append((rows, edges, features, np.ones(len(rows))))
     shapes = None
     if window_size(model) is not None:
         shapes = [dense(image).shape[:2] for image in items(X)]
-    yield from _graph_blocks(model, found, codes_of(model, items(y)), weights, shapes)
+    yield from _graph_blocks(model, given, codes_of(model, items(y)), weights, shapes)
 
 
 def typed_blocks(model, X, y, weights):
@@ -349,22 +352,23 @@ def set_blocks(model, X, y, weights):
     if Y.ndim != 2 or model.class_weight is not None:
         raise UnreadError
     K = Y.shape[1]
-    of_off = of_on = np.ones(K)
+    absent_cost = present_cost = np.ones(K)
     if isinstance(model.loss, str) and model.loss == "balanced":
         count = weights @ Y
-        of_on, of_off = (
+        present_cost, absent_cost = (
             np.divide(weights.sum(), 2 * K * c, out=np.zeros(K), where=c > 0)
             for c in (count, weights.sum() - count)
         )
     elif isinstance(model.loss, str):
-        of_off = of_on = np.full(K, 1 / K if model.loss == "hamming" else 1.0)
+        absent_cost = present_cost = np.full(K, 1 / K if model.loss == "hamming" else 1.0)
         if model.loss == "asymmetric":
-            of_on = 2 * of_on
+            present_cost = 2 * present_cost
     else:
-        of_off = of_on = np.asarray(model.loss, np.float64) / K
+        absent_cost = present_cost = np.asarray(model.loss, np.float64) / K
     check_count([2] * K)
     parents = model.edges if np.ndim(model.edges) == 1 else None  # fits reject other label sets
-    form = {"bias": model.fit_intercept, "cost": (of_off, of_on), "parents": parents}
+    cost = absent_cost, present_cost
+    form = {"bias": model.fit_intercept, "cost": cost, "parents": parents}
     for x, truth, weight in zip(dense(X), Y.astype(int), weights, strict=True):
         (block,) = label_sets.blocks([x], [truth], model.edges_, model.pairwise, **form)
         yield of_reference(model.w_, block, weight)
@@ -397,7 +401,7 @@ def integers(values):
 
 
 def of_reference(w, block, weight):
-    """Return a block of the reference, with the sizes of the summands, which may cancel out."""
+    """Return the scores of a reference block, and the magnitudes of their terms for rounding."""
     return block.phi @ w, block.loss, block.truth, weight, np.abs(block.phi) @ np.abs(w)
 
 
@@ -466,7 +470,7 @@ def change_blocks(model, X, y, weights):
     bins = getattr(model, "duration_bins_", ())
     for x, places, weight in zip(items(X), items(y), weights, strict=True):
         x = dense(x).astype(float)
-        # The weight of an empty signal does not count, and codes of long ones are too many.
+        # Weights of empty signals are ignored, and long signals have too many segmentations.
         if len(x) == 0 or 2 ** (len(x) - 1) > MAX_LABELINGS:
             raise UnreadError
         # Differences of unsigned integers overflow.
@@ -533,11 +537,11 @@ def objective(name, model, X, y, sample_weight):
             n_own = model.coef_.size
             if hasattr(model, "class_scores_weight_"):  # one weight for a column of each class
                 n_own += 1 - len(model.classes_) ** 2
-            # Features of segments that are made of rows, too, are in the units of rows.
+            # Segment features that are computed from rows have the scale of rows, too.
             n_own += sum(getattr(model, f"{kind}_coef_").size for kind in row_kinds(model))
             w[n_own:] /= scale
         norm = 0.5 * model.lam_ * float(w @ w)
-        # Fixed costs of edges are there at w = 0, too; fixed scores exclude it.
+        # With fixed costs of edges or fixed scores, the objective at w = 0 is not the mean loss.
         fixed = isinstance(getattr(model, "pairwise", ""), numbers.Real)
         scores = getattr(model, "class_scores", None)
         fixed |= isinstance(scores, tuple) and scores[0] == "fixed"
@@ -546,7 +550,7 @@ def objective(name, model, X, y, sample_weight):
 
 
 def total_weight(name, model, y, weights):
-    """Sum of the weights of samples with a labeled node."""
+    """Return the sum of the weights of the samples that have a labeled node."""
     ignored = getattr(model, "ignore_label", None)
     if ignored is None:
         return weights.sum()
@@ -562,17 +566,19 @@ def total_weight(name, model, y, weights):
 def check_certificate(name, model, X, y, sample_weight=None, X_val=None, **validation):
     """Check the results of a fit; return 1 if its objective was recomputed, else 0."""
     where = f"{type(model).__name__}, {model.inference_}, {model.solver_}"
-    found, dual = model.objective_, model.dual_objective_
+    primal, dual = model.objective_, model.dual_objective_
     if model.solver_ in ("perceptron", "pa"):  # they have no objective
-        if not np.isnan([found, dual]).all() or not np.isfinite(model.w_).all():
-            raise FindingError("certificate", f"objective_ is {found}, dual {dual}", model.solver_)
+        if not np.isnan([primal, dual]).all() or not np.isfinite(model.w_).all():
+            text = f"objective_ is {primal}, dual_objective_ is {dual}"
+            raise FindingError("certificate", text, model.solver_)
         return 0
-    if found == np.inf and model.status_ in ("INTERRUPTED", "TIME_LIMIT"):
+    if primal == np.inf and model.status_ in ("INTERRUPTED", "TIME_LIMIT"):
         return 0
-    if not np.isfinite(found):
-        raise FindingError("certificate", f"objective_ is {found}, {model.status_}", where)
+    if not np.isfinite(primal):
+        raise FindingError("certificate", f"objective_ is {primal}, {model.status_}", where)
     if model.converged_ != (model.status_ == "CONVERGED"):
-        raise FindingError("certificate", f"converged_, but {model.status_}", where)
+        text = f"converged_ is {model.converged_}, but status_ is {model.status_}"
+        raise FindingError("certificate", text, where)
     # An approximate decoder may return labelings that are worse than cached ones.
     approximate = "(approximate)" in model.inference_
     try:
@@ -586,15 +592,15 @@ def check_certificate(name, model, X, y, sample_weight=None, X_val=None, **valid
     try:
         expected, at_zero, size = objective(name, model, X, y, sample_weight)
     except UNREAD:
-        expected, at_zero, size = np.inf, np.inf, abs(found) + abs(dual)
-    if dual > found + RELATIVE * size and not approximate:
-        raise FindingError("certificate", f"dual_objective_ {dual} > objective_ {found}", where)
+        expected, at_zero, size = np.inf, np.inf, abs(primal) + abs(dual)
+    if dual > primal + RELATIVE * size and not approximate:
+        raise FindingError("certificate", f"dual_objective_ {dual} > objective_ {primal}", where)
     if expected == np.inf:
         return 0
     # If `size` overflows, it comes from labelings far below the best one, not from rounding.
     rounding = RELATIVE * (size if size < np.inf else abs(expected))
     if model.status_ == "ROUNDING":  # rounding errors may be as large as the gap
-        rounding = max(rounding, found - dual)
+        rounding = max(rounding, primal - dual)
     low, high = expected - rounding, expected + rounding
     bounded = "(bounded)" in model.inference_ or "relaxation" in model.inference_
     # An approximate decoder may miss the worst labeling, a relaxed one may find worse ones.
@@ -602,10 +608,10 @@ def check_certificate(name, model, X, y, sample_weight=None, X_val=None, **valid
     if model.bounds is None and not bounded and not coupled and dual > at_zero + rounding:
         text = f"dual_objective_ is {dual!r}, above {at_zero!r}, the objective of w = 0"
         raise FindingError("certificate", text, where)
-    below = found < low and not approximate
-    above = found > high and not bounded and not coupled and model.solver_ != "gdmm"
+    below = primal < low and not approximate
+    above = primal > high and not bounded and not coupled and model.solver_ != "gdmm"
     if below or above or np.isnan(expected):
-        text = f"objective_ is {found!r}, by definition it is {expected!r}, {model.status_}"
+        text = f"objective_ is {primal!r}, expected {expected!r}; status_ is {model.status_}"
         raise FindingError("certificate", text, where)
     return 1
 

@@ -1,4 +1,4 @@
-"""Tampered checkpoints: resuming a fit raises, or ends with a valid certificate."""
+"""Corrupt checkpoints; resuming must raise an error or end with a valid certificate."""
 
 import functools
 import json

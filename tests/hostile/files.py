@@ -1,4 +1,4 @@
-"""Damaged files: models and matching problems as text, mapped arrays and matrices."""
+"""Corrupt text files, mapped arrays and matrices."""
 
 import functools
 import io

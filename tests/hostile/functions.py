@@ -1,4 +1,4 @@
-"""Hostile calls of the functions: decoders, models, transformers, metrics, sequences, paths."""
+"""Call functions, transformers and metrics with invalid arguments."""
 
 import copy
 import functools

@@ -1,4 +1,4 @@
-"""Tampered models, as loaded from a skops file: an error, or use without a crash."""
+"""Corrupt models as loaded from a skops file; their use must not crash."""
 
 import functools
 import io

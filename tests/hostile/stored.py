@@ -1,4 +1,4 @@
-"""Tampered states of other objects in files: containers, transformers, paths, models."""
+"""Corrupt stored containers, transformers, paths and models."""
 
 import functools
 import warnings

@@ -1,4 +1,4 @@
-"""A fixed set of attacks, divided into parts that can run in parallel."""
+"""Run a fixed set of fuzz cases, in parts that can run in parallel."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ START = (
     "import sys, runpy; sys.path.append(sys.argv.pop(1)); "
     "runpy.run_module('tests.hostile', run_name='__main__', alter_sys=True)"
 )
-# Domain, seed and cases: a few seconds each on an idle core. Pieces of seed 1 are not slow.
+# Domain, seed and number of cases. Parts with seed 1 take a few seconds; the others are slow tests.
 PIECES = [
     ("estimators", 1, 220), ("estimators", 2, 2000), ("estimators", 3, 2000),
     ("functions", 1, 300), ("functions", 2, 2500),
@@ -35,7 +35,7 @@ def attack(*arguments):
     "domain, seed, cases",
     [piece if piece[1] == 1 else pytest.param(*piece, marks=pytest.mark.slow) for piece in PIECES],
 )
-def test_nothing_is_found(domain, seed, cases):
-    found = attack("--domains", domain, "--seed", seed, "--cases", cases, "--workers", 1)
-    assert found.returncode == 0, found.stdout[-10_000:] + found.stderr[-2000:]
-    assert f"{cases} cases" in found.stdout
+def test_there_are_no_findings(domain, seed, cases):
+    result = attack("--domains", domain, "--seed", seed, "--cases", cases, "--workers", 1)
+    assert result.returncode == 0, result.stdout[-10_000:] + result.stderr[-2000:]
+    assert f"{cases} cases" in result.stdout

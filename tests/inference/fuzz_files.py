@@ -1,4 +1,4 @@
-"""Damage model files at random: reading raises an error with a line number, or succeeds.
+"""Corrupt model files; reading must succeed or raise an error with a line number.
 
 Memory is limited in both cases.
 

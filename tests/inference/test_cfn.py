@@ -1,4 +1,4 @@
-"""Files of toulbar2: all variants of the format, and invalid files."""
+"""Test all variants of the file format of toulbar2, and invalid files."""
 
 import json
 import lzma

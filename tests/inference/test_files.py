@@ -1,4 +1,4 @@
-"""Model files: round trips, published files, and errors for invalid ones."""
+"""Test round trips of model files, published files, and errors for invalid files."""
 
 import bz2
 import gzip

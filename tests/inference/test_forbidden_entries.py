@@ -1,4 +1,4 @@
-"""Models with costs of +inf: feasible labelings are found, and proofs are correct."""
+"""Test that models with costs of +inf have feasible labelings and correct proofs."""
 
 import numpy as np
 import pytest

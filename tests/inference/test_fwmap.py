@@ -1,4 +1,4 @@
-"""FWMAP: bounds against enumeration and linear programs, the proximal problem against its dual."""
+"""Test bounds of FWMAP against enumeration and linear programs, and its proximal problem."""
 
 import numpy as np
 import pytest

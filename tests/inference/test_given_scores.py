@@ -1,4 +1,4 @@
-"""Decoders of chains of given scores: classes, masks, boundaries and lists."""
+"""Test classes, masks, boundaries and lists in the decoders of given chain scores."""
 
 from itertools import pairwise
 

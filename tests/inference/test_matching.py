@@ -1,4 +1,4 @@
-"""Matching problems as models: energies are the costs of matchings."""
+"""Test that the energies of matching models are the costs of the matchings."""
 
 from itertools import product
 
@@ -44,7 +44,7 @@ def test_pairs_without_costs_share_tables():
     model = matching_model(unary, pairwise)
     assert model.mrf.edges[model.has_costs].tolist() == [[1, 2]]
     assert model.mrf.n_edges == 15
-    # The first node and another, two others, and those with a cost.
+    # The tables: first node and another node, two other nodes, and the pair with a cost.
     assert model.mrf.tables.size == 3 * 5 + 5 * 5 + 5 * 5
     assert model.mrf.energy([2, 0, 1, 4, 4, 4]) == 1.0
     assert model.mrf.energy([2, 4, 1, 0, 4, 4]) == 0.0

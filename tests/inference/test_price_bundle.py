@@ -1,4 +1,4 @@
-"""Proximal bundle of prices: the maximum of concave piecewise linear functions."""
+"""Test the proximal bundle of prices on concave piecewise linear functions."""
 
 import numpy as np
 import pytest

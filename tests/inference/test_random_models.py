@@ -1,4 +1,7 @@
-"""Results on random models equal enumeration, with each engine; random_models.py runs more."""
+"""Test map_mrf on random models, with each engine, against enumeration.
+
+``python -m tests.inference.random_models`` runs more of these models.
+"""
 
 import numpy as np
 import pytest
@@ -16,17 +19,18 @@ def test_results_equal_enumeration(method, engine):
     for seed in range(first, first + 50):
         wrong, statuses = random_models.check(seed, [(method, engine)])
         assert not wrong
-        # These models are small.
+        # The models are so small that every method proves its result.
         assert {status for _, _, status in statuses} <= {"PROVEN", "INFEASIBLE"}, seed
 
 
 def test_an_integer_program_that_highs_solved_wrongly():
-    # With variables fixed to 0 and integral auxiliary nodes, its presolve lost the minimum.
+    # The presolve of HiGHS removes the minimum if variables are fixed to 0 and auxiliary nodes are
+    # integral.
     assert not random_models.check(338, [("auto", "program"), ("exact", "program")])[0]
 
 
 def test_a_wrong_bound_of_highs_is_rejected(monkeypatch):
-    # `solve` is replaced by this.
+    # `random_models.only` replaces `solve` by `solve_here`.
     monkeypatch.setattr(highs, "solve_here", lambda *_: (0, None, 100.0))
     model, _ = random_models.random_model(np.random.default_rng(338))
     with random_models.only("program"):

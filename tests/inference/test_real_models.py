@@ -1,4 +1,4 @@
-"""TRW-S on published models: bounds are at most the references, and equal if tight.
+"""Test bounds of TRW-S on published models against reference values.
 
 The references in reference.json have six digits after the decimal point.
 """

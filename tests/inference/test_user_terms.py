@@ -1,4 +1,4 @@
-"""Test user-defined terms against enumeration and compiled terms, and invalid ones."""
+"""Test user-defined terms against enumeration, and the errors for invalid terms."""
 
 from itertools import product
 
@@ -12,7 +12,7 @@ from tests.reference import mrf as reference
 
 
 class Table:
-    """A term by its table of costs, minimized by trying all labels."""
+    """A term given by a table of costs, which is minimized by enumeration."""
 
     def __init__(self, nodes, table):
         self.nodes, self.table = nodes, table
@@ -60,7 +60,7 @@ def test_enumeration(n_nodes, density, n_terms, n_factors, forbidding, seed, new
     assert result.energy >= least - 1e-9
     assert result.energy == pytest.approx(energy(result.labels), abs=1e-9)
     if n_terms == 1 and density == 0 and n_factors == 0:
-        # One block: exact.
+        # The bound is tight for a single block.
         assert result.energy == pytest.approx(least, abs=1e-9)
         assert result.status == "PROVEN"
 
@@ -82,7 +82,7 @@ def chain():
 
 
 class Any:
-    """A term that allows all labels, with methods that tests replace."""
+    """A term without costs, whose methods and nodes can be replaced."""
 
     def __init__(self, **methods):
         self.nodes = methods.pop("nodes", [0, 2])
@@ -128,7 +128,7 @@ def raises(_):
     raise RuntimeError("from inside")
 
 
-def spoils(costs):
+def overwrites(costs):
     labels = costs.argmin(axis=1)
     costs[:] = -1e9
     return labels
@@ -168,11 +168,11 @@ def test_invalid_terms(term, error, message):
         assert any("of terms[0]" in note for note in caught.value.__notes__)
 
 
-def test_costs_may_be_written_to():
-    expected, found = (
-        map_mrf(chain(), terms=[Any(**methods)]) for methods in ({}, {"minimize": spoils})
+def test_minimize_may_overwrite_the_costs():
+    expected, result = (
+        map_mrf(chain(), terms=[Any(**methods)]) for methods in ({}, {"minimize": overwrites})
     )
-    assert found.lower_bound == expected.lower_bound
+    assert result.lower_bound == expected.lower_bound
 
 
 def test_forbidden_labels():

@@ -1,4 +1,4 @@
-"""Sequences behaves like a list of arrays."""
+"""Test that Sequences behaves like a list of arrays."""
 
 import pickle
 import sys
@@ -20,7 +20,7 @@ FORMATS = ["dense", "csr_array", "csr_matrix", "labels", "object labels"]
 
 
 def make(form, lengths):
-    """Return Sequences of one storage, and the corresponding list of items."""
+    """Return Sequences with one of FORMATS, and the corresponding list of items."""
     n_rows = int(np.sum(lengths))
     rows = np.arange(3.0 * n_rows).reshape(n_rows, 3) % 5
     if form == "labels":
@@ -86,7 +86,7 @@ def test_indexing_matches_list(make, form, data):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_slice_and_an_item_do_not_copy(form):
+def test_slices_and_items_are_views(form):
     sequences, _ = make(form, [2, 0, 3, 4])
     for part in (sequences[1:3].flat, sequences[2]):
         if sparse.issparse(part):
@@ -262,7 +262,7 @@ def test_unpickled_states_are_validated(form):
 
 @pytest.mark.parametrize("form", FORMATS[:3])
 @pytest.mark.parametrize("lengths", [[2, 0, 4, 1], [0, 1], [3]])
-def test_edge_features_go_with_their_items(form, lengths):
+def test_indexing_selects_edge_features(form, lengths):
     sequences, pairs = with_edges(form, lengths)
     positions = [-1, 0, 0]
     chosen = [pairs[i] for i in positions]

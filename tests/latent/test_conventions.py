@@ -1,4 +1,4 @@
-"""scikit-learn conventions of LatentSSVM: parameters, weights, names, pickles, errors."""
+"""Test scikit-learn's conventions for LatentSSVM."""
 
 import warnings
 

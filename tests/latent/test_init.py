@@ -1,4 +1,4 @@
-"""`init`: hidden labels of the first round that another model completes."""
+"""Test `init`, a model that completes hidden labels before the first round."""
 
 import pickle
 from typing import ClassVar

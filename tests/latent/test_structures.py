@@ -1,4 +1,4 @@
-"""Hidden labels of each structure: input formats, masks, hierarchies, states, decoders."""
+"""Test hidden labels of each structure, with masks, hierarchies, states and decoders."""
 
 import warnings
 

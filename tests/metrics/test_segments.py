@@ -1,4 +1,4 @@
-"""Test scores of segments against their definitions, computed frame by frame."""
+"""Test segment scores against their definitions, computed from sets of frames."""
 
 from functools import cache
 from itertools import groupby
@@ -16,27 +16,27 @@ FRAMES = st.lists(st.tuples(*[st.sampled_from("abc-")] * 2), min_size=1, max_siz
 
 def segments(labels):
     """Return segments as sets of frames with a label; the label "-" is the background."""
-    found = [[*run] for _, run in groupby(range(len(labels)), key=lambda t: labels[t])]
-    return [(set(run), labels[run[0]]) for run in found if labels[run[0]] != "-"]
+    runs = [[*run] for _, run in groupby(range(len(labels)), key=lambda t: labels[t])]
+    return [(set(run), labels[run[0]]) for run in runs if labels[run[0]] != "-"]
 
 
-def count_segments(true, found, iou):
+def count_segments(true, predicted, iou):
     """Return the numbers of correct, predicted and true segments."""
-    true, found = segments(true), segments(found)
-    free, right = [True] * len(true), 0
-    for frames, label in found:
+    true, predicted = segments(true), segments(predicted)
+    free, n_correct = [True] * len(true), 0
+    for frames, label in predicted:
         overlaps = [
             len(frames & other) / len(frames | other) * (label == other_label)
             for other, other_label in true
         ]
         if overlaps and max(overlaps) >= iou and free[overlaps.index(max(overlaps))]:
             free[overlaps.index(max(overlaps))] = False
-            right += 1
-    return right, len(found), len(true)
+            n_correct += 1
+    return n_correct, len(predicted), len(true)
 
 
 def distance(a, b):
-    """Return the Levenshtein distance by its recursion."""
+    """Return the Levenshtein distance, computed recursively."""
 
     @cache
     def between(i, j):
@@ -56,8 +56,9 @@ def test_segment_f1_matches_its_definition(pairs, iou):
     y_true, y_pred = unzipped(pairs)
     weights = np.arange(1, len(pairs) + 1)
     counts = [count_segments(*pair, iou) for pair in zip(y_true, y_pred)]
-    right, found, true = weights @ np.array(counts)
-    expected = 2 * right / (found + true) if found + true else 0
+    n_correct, n_predicted, n_true = weights @ np.array(counts)
+    n_both = n_predicted + n_true
+    expected = 2 * n_correct / n_both if n_both else 0
     options = {"iou": iou, "background": ["-"], "sample_weight": weights}
     assert segment_f1_score(y_true, y_pred, **options) == pytest.approx(expected)
 
@@ -71,8 +72,8 @@ def test_edit_score_matches_its_definition(pairs):
         if a or b:
             scores.append(1 - distance(a, b) / max(len(a), len(b)))
     if scores:
-        found = segment_edit_score(y_true, y_pred, background=["-"])
-        assert found == pytest.approx(np.mean(scores))
+        score = segment_edit_score(y_true, y_pred, background=["-"])
+        assert score == pytest.approx(np.mean(scores))
     else:
         with pytest.raises(ValueError, match="no segment to score"):
             segment_edit_score(y_true, y_pred, background=["-"])
@@ -111,8 +112,8 @@ def test_spans_keep_adjacent_segments_with_the_same_label():
     assert segment_f1_score(labels, [["a", "a", "b"]]) == segment_f1_score(spans, [["a", "a", "b"]])
     # An ignored frame ends a segment.
     unknown = [[(0, 2, "a"), (2, 3, "?"), (3, 5, "a"), (5, 6, "a")]]
-    found = [[(0, 2, "a"), (2, 5, "a"), (5, 6, "a")]]
-    assert segment_f1_score(unknown, found, ignore_label="?") == 1.0
+    predicted = [[(0, 2, "a"), (2, 5, "a"), (5, 6, "a")]]
+    assert segment_f1_score(unknown, predicted, ignore_label="?") == 1.0
     with pytest.raises(ValueError, match=r"y_pred\[0\] has the span"):
         segment_f1_score(true, [[(0, 3, "a"), (4, 8, "b")], []])
     with pytest.raises(ValueError, match=r"y_true\[1\] has no spans"):

@@ -1,4 +1,4 @@
-"""Spans of labels: schemes against regular expressions, and scores against their definitions."""
+"""Test label schemes against regular expressions, and span scores against definitions."""
 
 import re
 from collections import Counter

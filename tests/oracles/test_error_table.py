@@ -1,4 +1,4 @@
-"""Test tables by number of errors, for chains and trees, against enumeration."""
+"""Test the best labeling for each number of errors, of chains and trees, against enumeration."""
 
 from itertools import product
 
@@ -23,7 +23,7 @@ def scores_of(rng, shape, kind):
 
 
 def compare(scores, labels, enumerated, kind):
-    """Check a table, given the score and the number of errors of each labeling."""
+    """Check the result, given the score and the number of errors of each labeling."""
     best = np.full(len(scores), -np.inf)
     for value, count in enumerated.values():
         best[count] = max(best[count], value)
@@ -71,7 +71,7 @@ def test_chains(new_rng, key, K, L, kind, costs, one_table):
 
 
 def test_long_chains_with_many_labels(rng):
-    # Several padded widths. Without edges, the best labeling with d errors is known.
+    # The numbers of labels have different paddings. Without edges, the best scores are known.
     for K, L in ((7, 40), (26, 30), (70, 12)):
         node, truth = rng.standard_normal((L, K)), rng.integers(0, K, L)
         errors = (np.arange(K) != truth[:, np.newaxis]).astype(int)

@@ -1,4 +1,4 @@
-"""Infinite node costs and infinite capacities in cuts and moves."""
+"""Test cuts and moves with infinite node costs and infinite capacities."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_cuts_equal_enumeration(n_nodes, density, ties, seed, share, scale, new_
 
 @settings(max_examples=100)
 @given(**ENERGIES)
-def test_roof_duality_keeps_its_promise(n_nodes, density, ties, seed, new_rng):
+def test_roof_duality_labels_are_in_all_minima(n_nodes, density, ties, seed, new_rng):
     rng = new_rng(seed)
     node, edges, tables = random_energy(rng, n_nodes, density, "mixed", ties)
     node = forbid(rng, node, 0.4)
@@ -44,7 +44,7 @@ def test_roof_duality_keeps_its_promise(n_nodes, density, ties, seed, new_rng):
 
 
 def test_a_hub_does_not_take_a_forbidden_label():
-    # If the hub had label 1, so would all other nodes; only its infinite cost prevents this.
+    # Without the infinite cost of label 1 at the hub, label 1 would be the best one at all nodes.
     n = 20
     edges = [(0, v) for v in range(1, n)] + [(v, v + 1) for v in range(1, n - 1)]
     distance = np.array([[0.0, 3, 3], [3, -9, 3], [3, 3, 1]])
@@ -56,7 +56,7 @@ def test_a_hub_does_not_take_a_forbidden_label():
 
 
 def test_magnitudes_of_other_nodes_do_not_matter():
-    # One large constant for all forbidden labels would swallow the small costs.
+    # If a large constant replaced all infinite costs, rounding would remove the small costs.
     node = np.array([[0, np.inf], [1e-9, 0.0], [2e-9, 0], [np.inf, 0], [0, 1e12]])
     edges = [[0, 1], [1, 2], [2, 3], [3, 4]]
     labels, value = graph_cut(node, edges, [3e-9, 1e-9, 0.5e-9, 1.0])

@@ -1,4 +1,4 @@
-"""List the public interface: names, signatures, attributes and formats of files.
+"""List the names, signatures, attributes and file formats of the public interface.
 
 ``python -m tests.package.public_api`` writes the list to public_api.txt.
 """

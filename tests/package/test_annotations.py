@@ -1,4 +1,4 @@
-"""Public signatures and fitted attributes have annotations."""
+"""Test that public signatures and fitted attributes have annotations."""
 
 import inspect
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The versions that `make test-oldest` installs: the lower bounds of pyproject.toml."""
+"""Test that `make test-oldest` installs the lower bounds of pyproject.toml."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""PathCV: the score of every lambda, the selection, and scikit-learn conventions."""
+"""Test scores, selection and scikit-learn's conventions of PathCV."""
 
 import signal
 

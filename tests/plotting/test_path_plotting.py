@@ -1,4 +1,4 @@
-"""RegularizationPathDisplay: data and labels of the lines."""
+"""Test lines and labels of RegularizationPathDisplay."""
 
 import numpy as np
 import pytest

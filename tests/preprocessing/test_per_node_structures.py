@@ -1,4 +1,4 @@
-"""PerNode on images and graphs: nodes and edges are rows of the transformers."""
+"""Test that PerNode transforms the nodes and edges of images and graphs as rows."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""The problem of change points: the contract, and its decoder against enumeration."""
+"""Test the contract and the decoder of the problem of change points."""
 
 from types import SimpleNamespace
 

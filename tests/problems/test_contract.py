@@ -1,4 +1,4 @@
-"""The contract of BlockProblem: every method agrees with its definition, by enumeration.
+"""Test every method of BlockProblem against its definition by enumeration.
 
 The problems are chains, trees of parts, graphs with every pairwise model and enumerated planes;
 some are wrapped in a costly oracle.

@@ -1,4 +1,4 @@
-"""EnumeratedProblem and CostlyProblem beyond the contract: arguments, ties, work, counts."""
+"""Test arguments, ties, work and counts of EnumeratedProblem and CostlyProblem."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Test max-marginals of graphs against enumeration: cuts, forests, and changes of one labeling."""
+"""Test max-marginals of graphs by cuts, forests and changes of one labeling."""
 
 import signal
 import threading

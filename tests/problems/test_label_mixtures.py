@@ -1,4 +1,4 @@
-"""Mixtures of relaxed label sets: the contract, and the oracles of slack rescaling."""
+"""Test the contract and the slack rescaling of mixtures of relaxed label sets."""
 
 from types import SimpleNamespace
 

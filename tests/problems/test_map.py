@@ -1,4 +1,4 @@
-"""Trees of models as a block problem: every method against the definition, by enumeration.
+"""Test trees of models as a block problem against enumeration.
 
 Costs and multipliers are multiples of 1/8 and numbers of copies are powers of two, so that sums are
 exact in any order and results must agree to the bit; with three copies they agree to rounding.

@@ -1,4 +1,4 @@
-"""MulticlassProblem: the contract of BlockProblem by enumeration, and invalid arguments.
+"""Test the contract and invalid arguments of MulticlassProblem.
 
 As in test_contract, features, weights and costs are small integers, so that results are exact.
 """

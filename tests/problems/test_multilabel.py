@@ -1,4 +1,4 @@
-"""MultilabelProblem: the contract of BlockProblem by enumeration, and invalid arguments.
+"""Test the contract and invalid arguments of MultilabelProblem.
 
 As in test_contract, features, weights and costs are small integers: results agree to the bit.
 """

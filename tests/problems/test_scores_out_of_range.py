@@ -1,4 +1,4 @@
-"""Weights beyond float64: oracles return a labeling or raise an error, and terminate."""
+"""Test that oracles terminate and return or raise if weights exceed the range of float64."""
 
 import numpy as np
 import pytest

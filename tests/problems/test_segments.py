@@ -1,4 +1,4 @@
-"""The problem of segments: the contract, on chains with durations."""
+"""Test the contract of the problem of segments with durations."""
 
 from dataclasses import replace
 from itertools import product

@@ -1,4 +1,4 @@
-"""Shards: consecutive blocks whose features fit in memory."""
+"""Test shards, consecutive blocks whose features fit in memory."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""ThreadPool: exceptions of oracles, signals, and termination of all threads."""
+"""Test exceptions, signals and termination of the threads of ThreadPool."""
 
 import os
 import signal

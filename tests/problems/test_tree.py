@@ -1,4 +1,4 @@
-"""Trees of parts: score maps compared with candidates, max-marginals, and invalid arguments."""
+"""Test score maps, max-marginals and invalid arguments of trees of parts."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Chains by definition: all labelings are enumerated, and all vectors computed.
+"""Joint features, losses and scores of chains, computed by definition and enumeration.
 
 Slow and obviously correct; shares no code with the package. Labels are integers 0 ... K - 1, and -1
 marks a node without a label, at which a chain is cut.

@@ -1,4 +1,4 @@
-"""Change points by their definition: costs of segments, losses and enumeration, in plain NumPy."""
+"""Costs, losses and enumeration of change points in plain NumPy."""
 
 from itertools import pairwise, product
 

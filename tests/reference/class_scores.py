@@ -1,4 +1,4 @@
-"""Definition of class scores: one feature per class, all of which share a single weight."""
+"""Definition of class scores, one feature per class with a single weight."""
 
 import numpy as np
 from scipy import sparse

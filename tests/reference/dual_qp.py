@@ -1,4 +1,4 @@
-"""The optimum by an independent solver: clarabel on the QP in (w, xi) over all labelings."""
+"""Optima of the QP in (w, xi) over all labelings, by an independent solver (clarabel)."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Definition of graph models: joint features are computed and all labelings enumerated.
+"""Joint features and hinge terms of graphs, computed by definition and enumeration.
 
 Labels are integers 0 ... K - 1; weights are in the order coef (K, F), intercept, edge.
 """

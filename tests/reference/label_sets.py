@@ -1,4 +1,4 @@
-"""Label sets by their definition: all sets are enumerated, all vectors are computed.
+"""Joint features, scores and losses of label sets, computed by definition and enumeration.
 
 A set is a tuple of K zeros and ones. Edges are pairs (u, v), u < v.
 """
@@ -32,7 +32,7 @@ def random_parents(rng, K):
 
 
 def random_constraints(rng, K, count):
-    """Return rows of a lower bound, an upper bound, and signs of the labels."""
+    """Return rows that consist of a lower bound, an upper bound, and a sign for each label."""
     rows = np.zeros((count, K + 2), dtype=np.int32)
     for row in rows:
         n = rng.integers(1, min(K, 6) + 1)
@@ -48,7 +48,7 @@ def satisfies(y, constraints):
 
 
 def label_sets(K, parents=None, constraints=None):
-    """Return all sets, those that contain all ancestors, or those that satisfy constraints."""
+    """Return all sets that satisfy the constraints, or contain the ancestors of their labels."""
     sets = product((0, 1), repeat=K)
     if constraints is not None:
         return [y for y in sets if satisfies(y, constraints)]
@@ -66,21 +66,27 @@ def score(theta, edges, pair, y):
 def joint_feature(x, y, edges=(), pairwise="and", bias=True):
     """Return phi(x, y) in the order coef (K, F), intercept, edge (E,) or (E, 2, 2)."""
     y, edges = np.array(y), np.asarray(edges, dtype=int).reshape(-1, 2)
-    on = np.eye(4)[2 * y[edges[:, 0]] + y[edges[:, 1]]]
+    pairs = np.eye(4)[2 * y[edges[:, 0]] + y[edges[:, 1]]]
     if pairwise == "and":
-        on = on[:, 3]
-    return np.concatenate([np.outer(y, x).ravel(), y if bias else [], on.ravel()])
+        pairs = pairs[:, 3]
+    return np.concatenate([np.outer(y, x).ravel(), y if bias else [], pairs.ravel()])
 
 
 def loss(truth, y, cost):
-    """Return the loss; cost (2, K): of errors where the true label is off, and where it is on."""
+    """Return the loss of y.
+
+    cost : (2, K), the costs of errors for labels that are absent, and present, in the truth
+    """
     truth = np.asarray(truth)
     return (truth != y) @ np.asarray(cost)[truth, np.arange(len(truth))]
 
 
 def blocks(X, Y, edges=(), pairwise="and", bias=True, cost=None, weights=None, parents=None,
            factor=None, constraints=None):  # fmt: skip
-    """Return the objective's hinge terms; `factor`: class weights of the samples."""
+    """Return the hinge terms of the objective.
+
+    factor : the class weight of each sample, or None
+    """
     n, K = np.shape(Y)
     weights = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     factor = np.ones(n) if factor is None else factor

@@ -1,5 +1,6 @@
-"""Pairwise scores of label sets by their definition: all sets, and the linear program over the
-local polytope (HiGHS). Slow and obviously correct; shares no code with the package.
+"""Maxima of pairwise scores of label sets, by enumeration and by linear programming (HiGHS).
+
+The linear program is over the local polytope. This module shares no code with the package.
 
 f(y) = sum_k node[k] y_k + sum_e tables[e, y_u, y_v] over edges e = (u, v), maximized.
 """

@@ -1,5 +1,7 @@
-"""Images with sums along rays, by definition: enumeration, and the linear program over
-the convex hulls of the images of each tree and each ray (HiGHS), whose vertices are enumerated.
+"""Minima over images with given sums along rays, by enumeration and linear programming (HiGHS).
+
+The linear program is over the convex hulls of the images of each tree and each ray, whose vertices
+are enumerated.
 """
 
 from itertools import pairwise, product

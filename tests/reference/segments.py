@@ -1,4 +1,4 @@
-"""Segments by their definition: the durations of runs of equal labels, in plain Python.
+"""Segments as runs of equal labels, in plain Python.
 
 A code has the label k of each node, or K + k if a segment starts there after another with label k.
 """

@@ -1,4 +1,4 @@
-"""The toy problem of "Minding the Gaps" (ICML 2016), appendix C: one difficult block.
+"""The toy problem of "Minding the Gaps" (ICML 2016, appendix C) with one difficult block.
 
 Every block has labels 0 (the truth) to K, with loss 1 for each wrong label, and d = K + 1. The
 planes of block 0, the hard one, are psi(k) = e_k / sqrt(2), which are orthogonal; all planes of an

@@ -1,4 +1,4 @@
-"""Trees of parts by their definition: joint features are computed and all labelings enumerated."""
+"""Joint features and hinge terms of trees of parts, computed by definition and enumeration."""
 
 from itertools import product
 
@@ -55,8 +55,8 @@ def cost(loss, places, state, truth, scale):
 
 
 def blocks(model, X, y, loss, weights):
-    """Return the hinge terms of the objective of an estimator; -1 marks unknown parts."""
-    out, of_fit = [], tree_model(vars(model))
+    """Return the hinge terms of the objective of an estimator; unknown parts are -1 in y."""
+    out, tree = [], tree_model(vars(model))
     for sample, truth, weight in zip(X, y, weights, strict=True):
         x, places = listed(sample)
         known = [p for p, s in enumerate(truth) if s >= 0]
@@ -65,12 +65,12 @@ def blocks(model, X, y, loss, weights):
         scale, pair = sample.get("scale", 1.0), sample.get("pair_scores")
         states = (range(len(x[p])) if p in known else [-1] for p in range(len(x)))
         labelings = list(product(*states))
-        divided = 1 if loss == "hamming-count" else len(known)
+        divisor = 1 if loss == "hamming-count" else len(known)
         losses = [
-            sum(cost(loss, places[p], z[p], truth[p], scale) for p in known) / divided
+            sum(cost(loss, places[p], z[p], truth[p], scale) for p in known) / divisor
             for z in labelings
         ]
-        phi = [joint_feature(of_fit, model.parents_, x, places, pair, z, scale) for z in labelings]
+        phi = [joint_feature(tree, model.parents_, x, places, pair, z, scale) for z in labelings]
         at = labelings.index(tuple(int(s) for s in truth))
         out.append(Block(0, labelings, np.array(phi), np.array(losses), at, weight))
     total = sum(block.weight for block in out)

@@ -1,4 +1,4 @@
-"""Graphs with several types of nodes by their definition: all labelings are enumerated.
+"""Joint features and hinge terms of graphs with several types of nodes, by enumeration.
 
 A graph is (list of features by type, {(t, u): (edges, edge features)}); labels are a list of lists
 of integers 0 ... K_t - 1 by type, -1 for unknown labels. Weights are in the order of coef (K_t,

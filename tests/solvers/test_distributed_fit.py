@@ -1,4 +1,4 @@
-"""Distributed fits: the optimum of a QP, valid dual weights, reproducible results."""
+"""Test optima, dual weights and reproducibility of distributed fits."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""All variants of the Frank-Wolfe solvers: optimum, validity after each pass, reproducibility."""
+"""Test optima, validity after each pass and reproducibility of all Frank-Wolfe solvers."""
 
 import math
 from dataclasses import replace

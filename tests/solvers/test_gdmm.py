@@ -1,4 +1,4 @@
-"""GDMM on chains: the optimum of other solvers, and bounds that are valid at every state."""
+"""Test optima of GDMM on chains, and bounds that are valid in every state."""
 
 import signal
 import threading

@@ -1,4 +1,4 @@
-"""Factors of GDMM on label sets: searches, consistency of the state, bounds."""
+"""Test searches, states and bounds of the factors of GDMM on label sets."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Segments of a regularization path: their gaps, and the breakpoints at which they end."""
+"""Test gaps and breakpoints of the segments of a regularization path."""
 
 import numpy as np
 import pytest

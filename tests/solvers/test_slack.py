@@ -1,4 +1,4 @@
-"""Slack rescaling with every solver: optimum, certificates, reproducible and resumed fits."""
+"""Test optima, certificates and reproducibility of slack rescaling with every solver."""
 
 from dataclasses import replace
 

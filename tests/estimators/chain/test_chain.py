@@ -1,4 +1,4 @@
-"""ChainSSVM: formats of the input, and predictions."""
+"""Test input formats and predictions of ChainSSVM."""
 
 from fractions import Fraction
 from itertools import pairwise

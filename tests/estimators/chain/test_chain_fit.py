@@ -1,4 +1,4 @@
-"""ChainSSVM: sample weights, warm starts, stopping, pickles, tools of scikit-learn."""
+"""Test sample weights, warm starts, stopping and pickles of ChainSSVM."""
 
 import os
 import pickle

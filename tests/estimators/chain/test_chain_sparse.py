@@ -1,4 +1,4 @@
-"""Chains of many labels: predictions by sparse transitions."""
+"""Test predictions of chains with many labels by sparse transitions."""
 
 import numpy as np
 import pytest

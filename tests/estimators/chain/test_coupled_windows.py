@@ -1,4 +1,4 @@
-"""Coupled windows and tiles: multipliers make the copies of nodes agree."""
+"""Test that multipliers of coupled windows and tiles make copies of nodes agree."""
 
 import signal
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Transitions that share weights: optimum, equivalent models, and invalid groups."""
+"""Test transitions that share weights, and invalid groups."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""ChainSSVM with windows: long chains in blocks that overlap in one free label.
+"""Test ChainSSVM with windows of long chains that overlap in one free label.
 
 Tests of both windows and tiles are here, too.
 """

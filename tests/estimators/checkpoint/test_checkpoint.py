@@ -1,4 +1,4 @@
-"""Checkpoints: an interrupted fit that is resumed from its file has identical results."""
+"""Test that a fit that is resumed from a checkpoint has identical results."""
 
 import json
 import pickle

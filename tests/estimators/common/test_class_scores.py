@@ -1,4 +1,4 @@
-"""The parameter `class_scores`: optima, decoding, forms of the parameter, stored models."""
+"""Test optima, decoding, validation and stored models of the parameter `class_scores`."""
 
 from dataclasses import replace
 

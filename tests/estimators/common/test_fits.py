@@ -1,4 +1,4 @@
-"""Properties of the fits of all estimators: weights, threads, warm starts, files, searches."""
+"""Test weights, threads, warm starts, files and searches of all estimators."""
 
 import copy
 import inspect

@@ -1,4 +1,4 @@
-"""`predict` with known labels: comparisons with enumeration, and errors for invalid labels."""
+"""Test `predict` with known labels against enumeration, and errors for invalid labels."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""User-defined structures: a choice between the candidates of a sample, and a sign."""
+"""User-defined structures for a choice between candidates, and for a sign."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""MILPOracle: enumeration, the optimum by an independent QP, and searches that stop early."""
+"""Test MILPOracle against enumeration and a QP, and searches that stop early."""
 
 import pickle
 import warnings

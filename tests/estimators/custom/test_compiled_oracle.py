@@ -1,4 +1,4 @@
-"""Oracles of C functions: fits equal those in Python, and every result is validated."""
+"""Test fits and validation of oracles of C functions."""
 
 import copy
 import ctypes

@@ -1,4 +1,4 @@
-"""Optional methods of oracles: potentials, and encoding of labelings."""
+"""Test the optional methods of oracles."""
 
 import joblib
 import numpy as np

@@ -1,4 +1,4 @@
-"""Invalid oracles: the fit raises an informative error, or its result is valid and flagged."""
+"""Test that invalid oracles raise informative errors, or results are valid and flagged."""
 
 import pickle
 import time

@@ -1,4 +1,4 @@
-"""Oracles in workers of joblib: identical results, unchanged exceptions, data sent once."""
+"""Test results, exceptions and data transfer of oracles in joblib's workers."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""Callbacks: their arguments, stopping a fit, and the state of the estimator after it."""
+"""Test arguments of callbacks, stopping a fit, and the state of the estimator afterwards."""
 
 import gc
 import math

@@ -1,4 +1,4 @@
-"""Early stopping: validation samples, selected weights and their certificate."""
+"""Test validation samples, selected weights and certificates of early stopping."""
 
 import pickle
 import signal

@@ -1,4 +1,4 @@
-"""lam="auto": comparison with the definition, sample weights, scales of features and losses."""
+"""Test lam="auto" against its definition, with sample weights, scales and losses."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""pairwise_scale: the size of transitions, starts, ends and biases relative to node features."""
+"""Test the scale of transitions, starts, ends and biases relative to node features."""
 
 from itertools import product
 

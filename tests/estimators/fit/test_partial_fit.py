@@ -1,4 +1,4 @@
-"""partial_fit: batches compared with a single fit, states of files, and invalid input."""
+"""Test partial_fit against a single fit, states of files, and invalid input."""
 
 import pickle
 import re

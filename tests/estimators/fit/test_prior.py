@@ -1,4 +1,4 @@
-"""Priors: the optimum of an independent QP, certificates, and priors that do not match X."""
+"""Test optima and certificates with priors, and errors for priors that do not match X."""
 
 import pickle
 import warnings

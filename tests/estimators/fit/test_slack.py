@@ -1,4 +1,4 @@
-"""The parameter rescaling="slack": optima of a QP, certificates, warm starts, checkpoints."""
+"""Test optima, certificates, warm starts and checkpoints with slack rescaling."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Solver objects: names, types, ranges and effects of options."""
+"""Test names, types, ranges and effects of the options of solvers."""
 
 import ast
 import math

@@ -1,4 +1,4 @@
-"""`decision_function` of graphs and grids: max-marginals in the format of `predict`."""
+"""Test the max-marginals and the format of `decision_function` of graphs and grids."""
 
 import signal
 from itertools import product

@@ -1,4 +1,4 @@
-"""inference="exact": labelings, bounds and certificates against enumeration, limits, memory."""
+"""Test labelings, bounds, certificates and limits of inference="exact"."""
 
 import pickle
 import warnings

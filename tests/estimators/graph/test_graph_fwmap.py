@@ -1,4 +1,4 @@
-"""inference="fwmap": labels and bounds against enumeration, and certificates."""
+"""Test labels and bounds of inference="fwmap" against enumeration, and certificates."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""GraphCRFSSVM and GridCRFSSVM with slack rescaling: certificates against enumeration."""
+"""Test certificates of graphs and grids with slack rescaling against enumeration."""
 
 import numpy as np
 import pytest

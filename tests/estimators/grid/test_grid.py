@@ -1,4 +1,4 @@
-"""GridCRFSSVM: comparison with graphs of explicit edges, formats of images, invalid input."""
+"""Test GridCRFSSVM against graphs with explicit edges, image formats and invalid input."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""GridCRFSSVM with tiles: large images as blocks that overlap in free labels."""
+"""Test GridCRFSSVM with tiles of large images that overlap in free labels."""
 
 import numpy as np
 import pytest

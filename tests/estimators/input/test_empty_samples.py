@@ -1,4 +1,4 @@
-"""Samples without nodes: predictions for them are empty, and fits ignore them."""
+"""Test that fits ignore samples without nodes, and predictions for them are empty."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Memory-mapped features: results equal those in memory, and the features are not copied."""
+"""Test that memory-mapped features give equal results and are not copied."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""MultilabelSSVM with constraints: optimum, predictions, hidden labels, and invalid input."""
+"""Test optima, predictions and hidden labels of MultilabelSSVM with constraints."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""MultilabelSSVM with slack rescaling: optima of a QP, searches, steps, the relaxation."""
+"""Test optima, searches and steps of MultilabelSSVM with slack rescaling."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""MulticlassSSVM: optimum, certificate, weights, labels, and invalid input."""
+"""Test optima, losses, labels and invalid input of MulticlassSSVM."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ CLASS_WEIGHTS = {"none": None, "balanced": "balanced", "dict": {0: 3.0, 2: 0.5},
 
 
 def make(rng, n=18, F=3, K=3):
-    """Return noisy rows, not separable; every label occurs."""
+    """Return rows of noisy classes that are not separable; every label occurs."""
     X = rng.standard_normal((n, F))
     y = np.argmax(X @ rng.standard_normal((F, K)) + 1.5 * rng.standard_normal((n, K)), axis=1)
     y[:K] = np.arange(K)
@@ -72,7 +72,7 @@ def test_optimum_with_every_loss_and_weight(rng, loss, class_weight, weighted, c
 @pytest.mark.filterwarnings("ignore:.*multi_class:FutureWarning")
 # scikit-learn 1.6 warns about this fit, although its objective is correct.
 @pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
-def test_liblinear_has_the_same_optimum():
+def test_optimum_equals_that_of_liblinear():
     X, y = load_digits(return_X_y=True)
     X, lam, options = X / 16, 1e-3, {"fit_intercept": False, "tol": 1e-7, "random_state": 0}
     model = MulticlassSSVM(lam=lam, max_iter=10**5, **options).fit(X, y)
@@ -140,8 +140,8 @@ def test_classes_fix_order_and_number(rng):
 def test_class_weights_match_sklearn(rng, class_weight):
     y = rng.integers(0, 3, 50)
     expected = compute_class_weight(class_weight, classes=np.arange(3), y=y)
-    found = class_weights(class_weight, np.arange(3), y, np.ones(50))
-    np.testing.assert_allclose(found, expected, rtol=1e-15)
+    weights = class_weights(class_weight, np.arange(3), y, np.ones(50))
+    np.testing.assert_allclose(weights, expected, rtol=1e-15)
 
 
 def test_class_weights_without_samples_or_keys():

@@ -1,4 +1,4 @@
-"""A model can be read while it is fitted again: every call uses the old or the new fit."""
+"""Test that a call during a refit uses either the old or the new fit."""
 
 import pickle
 import sys

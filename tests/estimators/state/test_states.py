@@ -1,4 +1,4 @@
-"""Files of every estimator's models: restored by pickle and skops, and errors for damaged ones."""
+"""Test pickle and skops files of all estimators, and errors for invalid ones."""
 
 import copy
 import pickle

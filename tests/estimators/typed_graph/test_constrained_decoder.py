@@ -23,7 +23,10 @@ CLASSES = [np.arange(K) for K, _ in SIZES]
 
 
 class Model:
-    """A random graph, or that of another model, with constraints, and its problem."""
+    """The problem of one graph with constraints, and its labelings.
+
+    like : another Model, whose graph is used; None for a random graph
+    """
 
     def __init__(self, rng, constraints, forests=False, first=False, like=None, **limits):
         X, y = make(rng, 2, forests=forests)
@@ -89,7 +92,7 @@ def test_a_thousand_random_models_equal_enumeration(rng):
             with pytest.raises(ValueError, match=r"no labeling of X\[17\] satisfies"):
                 model.code(w)
             continue
-        for _ in range(3):  # from the labels and multipliers of the last call
+        for _ in range(3):  # from the labels and multipliers of the previous call
             w = w + 0.3 * rng.standard_normal(len(w))
             code, value, _, is_exact = model.code(w)
             assert is_exact
@@ -109,10 +112,10 @@ def test_max_marginals_equal_enumeration(rng, forests):
         if not model.allowed.any():
             continue
         w = rng.standard_normal(model.phi.shape[1])
-        found = max_marginals(model.problem, model.problem.layout.padded(w), [forests])
+        marginals = max_marginals(model.problem, model.problem.layout.padded(w), [forests])
         scores = model.scores(w)
         flat = np.array([[label for own in z for label in own] for z in model.every])
-        for v, own in enumerate(found):
+        for v, own in enumerate(marginals):
             for k, value in enumerate(own):
                 best = scores[flat[:, v] == k].max(initial=-np.inf)
                 n_infinite += np.isinf(best)
@@ -146,8 +149,8 @@ def test_limits_give_allowed_labels_and_valid_bounds(rng, limits):
     assert len(errors) == 0 or "max_time" not in limits
 
 
-def test_counters_of_many_nodes(rng):
-    # Against dynamic programming over the number of nodes with label 1.
+def test_bounds_on_the_number_of_nodes_with_a_label(rng):
+    # Without edges, the best labeling with a given number of nodes with label 1 is known.
     for _ in range(100):
         n, least = int(rng.integers(2, 30)), int(rng.integers(4))
         most = least + int(rng.integers(n))
@@ -221,10 +224,10 @@ class Grid:
         return best[:, 1, height * width // 2 :].max()
 
 
-def test_grids_with_bounds_of_numbers_have_the_optimum_of_dynamic_programming(rng):
+def test_bounds_on_numbers_of_nodes_of_grids_against_dynamic_programming(rng):
     for _ in range(30):
         grid = Grid(rng, int(rng.integers(2, 9)), 3)
-        for _ in range(3):  # from the labels, multipliers and prices of the last call
+        for _ in range(3):  # from the labels, multipliers and prices of the previous call
             value, is_exact = grid.decode()
             assert is_exact
             assert value == pytest.approx(grid.optimum(), rel=1e-9)

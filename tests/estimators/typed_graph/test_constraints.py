@@ -1,4 +1,4 @@
-"""TypedGraphCRFSSVM with constraints: optimum, predictions, continued fits, and invalid input."""
+"""Test optima, predictions and warm starts of TypedGraphCRFSSVM with constraints."""
 
 import pickle
 import warnings
