@@ -1,4 +1,4 @@
-"""Order of the gallery: tasks first, then training, then inference."""
+"""Sort the gallery by topic, starting with tasks, training and inference."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Rearrange reference pages: show examples first, and group long lists of parameters.
+"""Rearrange reference pages to show examples first and to group long lists of parameters.
 
 The order of the docstrings in the sources follows numpydoc. This extension changes the output of
 numpydoc.
