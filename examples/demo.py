@@ -66,16 +66,16 @@ def draw_dates(test, readings, n_dates=8):
         for line, (name, predicted) in enumerate(readings.items()):
             height = 11 + 5 * line
             ax.text(-2, height, name, ha="right", va="center", fontsize=9, color="0.4")
-            for position, (found, true) in enumerate(zip(predicted[i], truth[i])):
+            for position, (label, true) in enumerate(zip(predicted[i], truth[i])):
                 ax.text(
                     8 * position + 3.5,
                     height,
-                    test.target_names[found],
+                    test.target_names[label],
                     ha="center",
                     va="center",
                     fontsize=12,
-                    color="black" if found == true else "red",
-                    fontweight="normal" if found == true else "bold",
+                    color="black" if label == true else "red",
+                    fontweight="normal" if label == true else "bold",
                 )
         ax.set_ylim(18, -0.5)
     figure.suptitle("Dates with an error of at least one classifier (errors in red)")

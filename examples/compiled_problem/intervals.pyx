@@ -4,7 +4,7 @@
 #     that are inside one of the two intervals and outside the other.
 # (b) A code is (a, b). The code of the empty interval is (0, 0), so that each labeling has one code.
 # (c) The max-oracle finds the interval with the largest sum (Kadane's algorithm), in O(L d).
-"""Intervals of sequences: a problem that is compiled outside of sstruct."""
+"""A problem for intervals of sequences, compiled outside of sstruct."""
 
 from libc.stdint cimport int32_t, int64_t
 

@@ -1,4 +1,4 @@
-"""Compile the module in this folder: python setup.py build_ext --inplace."""
+"""Compile the module in this folder with ``python setup.py build_ext --inplace``."""
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup

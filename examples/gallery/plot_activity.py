@@ -91,9 +91,9 @@ for name, model in models.items():
 shown = 12
 predictions = {"true": y[shown]}
 for name, model in models.items():
-    found = cross_val_predict(model, X, y, **splits["GroupKFold"])
-    predictions[name] = found[shown]
-    print(f"{name}: accuracy {flat_accuracy_score([y[shown]], [found[shown]]):.3f}")
+    y_pred = cross_val_predict(model, X, y, **splits["GroupKFold"])
+    predictions[name] = y_pred[shown]
+    print(f"{name}: accuracy {flat_accuracy_score([y[shown]], [y_pred[shown]]):.3f}")
 
 fig, (top, bottom) = plt.subplots(
     2, 1, figsize=(8, 4), sharex=True, height_ratios=(2, 1.4), layout="constrained"

@@ -43,10 +43,10 @@ def picture(is_snake):
 
 
 # %%
-# The features of a cell are the colors around it. The features of an edge between neighbors are
-# both colors, by direction, and the features of an edge from a cell to the picture are the colors
-# around the cell. The features of the picture are counts of colors, from which it cannot be decided
-# whether there is a snake.
+# The features of a cell are the colors of the cell and its neighbors. The features of an edge
+# between two neighbors are their colors, in separate columns for horizontal and vertical edges. The
+# features of an edge from a cell to the picture are the features of the cell. The features of the
+# picture are counts of colors, which do not determine whether there is a snake.
 
 
 def graph(colors):
@@ -68,8 +68,8 @@ y = [[parts.ravel(), ["snake" if parts.any() else "none"]] for _, parts in pictu
 train, test = slice(200), slice(200, None)
 
 # %%
-# The node of the picture is connected to all cells. Moves of the decoder that change either
-# cells or the picture can reach poor local optima, so the cells are decoded for each label of the
+# The node of the picture is connected to all cells. If the decoder changed either cells or the
+# picture at a time, it could reach poor local optima, so it decodes the cells for each label of the
 # picture. Decoding is approximate (see ``inference_``), and training takes seconds.
 
 model = TypedGraphCRFSSVM(lam=0.003, tol=0.05, max_iter=60, random_state=0).fit(X[train], y[train])
@@ -82,21 +82,24 @@ separate = [(features, {}) for features, _ in X]
 plain = TypedGraphCRFSSVM(lam=0.01, random_state=0).fit(separate[train], y[train])
 
 
-def wrong(found):
+def error_rates(y_pred):
     """Return the error rate of pictures, and the error rate of the cells of snakes."""
-    truth = y[test]
-    pictures = np.mean([a[1][0] != b[1][0] for a, b in zip(found, truth)])
-    cells = np.concatenate([(a[0] != b[0])[b[0] > 0] for a, b in zip(found, truth)])
+    y_true = y[test]
+    pictures = np.mean([a[1][0] != b[1][0] for a, b in zip(y_pred, y_true)])
+    cells = np.concatenate([(a[0] != b[0])[b[0] > 0] for a, b in zip(y_pred, y_true)])
     return pictures, cells.mean()
 
 
-found = model.predict(X[test])
-errors = {"cells and pictures": wrong(found), "independent": wrong(plain.predict(separate[test]))}
+y_pred = model.predict(X[test])
+errors = {
+    "cells and pictures": error_rates(y_pred),
+    "independent": error_rates(plain.predict(separate[test])),
+}
 
 fig, axes = plt.subplots(2, 5, figsize=(9, 4), layout="constrained")
 for column, k in zip(axes.T, range(5)):
     colors, _ = pictures[200 + k]
-    parts, label = found[k]
+    parts, label = y_pred[k]
     for ax, image, name in zip(column, (colors, parts.reshape(HEIGHT, WIDTH)), ("", label[0])):
         ax.imshow(image, cmap="viridis", vmin=0, vmax=4)
         ax.set_title(name)
@@ -104,5 +107,5 @@ for column, k in zip(axes.T, range(5)):
 fig.suptitle("Colors and predicted parts")
 plt.show()
 
-for name, (of_pictures, of_cells) in errors.items():
-    print(f"{name}: {of_pictures:.0%} of pictures and {of_cells:.0%} of snake cells are wrong")
+for name, (picture_error, cell_error) in errors.items():
+    print(f"{name}: {picture_error:.0%} of pictures and {cell_error:.0%} of snake cells are wrong")

@@ -3,7 +3,7 @@
 Do hidden states recover subclasses of a label? (LatentSSVM)
 ============================================================
 
-Digits are classified as even or odd, so that each of the two labels covers five digits. A linear
+Digits are classified as even or odd, so each of the two labels covers five digits. A linear
 model with two labels cannot separate them. With ``states_per_label=5``, each label has five hidden
 states with separate weights, for which no labels are given.
 """
@@ -36,14 +36,14 @@ names = list(models[5].estimator_.classes_)
 fig, axes = plt.subplots(2, 5, figsize=(9, 4.2), layout="constrained")
 for ax, name in zip(axes.ravel(), names):
     chosen = np.array([state == name for state in states])
-    found, count = np.unique(digit_test[chosen], return_counts=True)
+    digits, count = np.unique(digit_test[chosen], return_counts=True)
     ax.axis("off")
     if not chosen.any():
         ax.set_title("no image")
         continue
     ax.imshow(X_test[chosen].mean(axis=0).reshape(8, 8), cmap="gray_r")
     share = 100 * count.max() / chosen.sum()
-    ax.set_title(f"{name[0]}: {share:.0f} % are {found[count.argmax()]}")
+    ax.set_title(f"{name[0]}: {share:.0f} % are {digits[count.argmax()]}")
 wrong = [f"{100 * errors[n]:.1f} %" for n in (1, 5)]
 fig.suptitle(f"Test errors: {wrong[0]} with one state per label, {wrong[1]} with five")
 plt.show()

@@ -4,7 +4,7 @@ Multilabel classification of text (MultilabelSSVM)
 ==================================================
 
 Each document has any number of topics. Some topics often occur together, and some exclude each
-other: an article on football is also on sport, and rarely on taxes. Documents are short, so that
+other: an article on football is also on sport, and rarely on taxes. Documents are short, so
 such rules help. The documents are generated: each topic adds words of its own, and half of the
 words are shared by all topics.
 
@@ -64,8 +64,8 @@ scores, models = {}, {}
 for name, edges in {"independent": None, "pairs": "full"}.items():
     model = make_pipeline(TfidfVectorizer(), MultilabelSSVM(edges=edges, random_state=0))
     models[name] = model.fit(texts, Y)
-    found = model.predict(texts_test)
-    scores[name] = f1_score(Y_test, found, average="micro"), (found == Y_test).all(axis=1).mean()
+    Y_pred = model.predict(texts_test)
+    scores[name] = f1_score(Y_test, Y_pred, average="micro"), (Y_pred == Y_test).all(axis=1).mean()
     print("{}: micro F1 {:.3f}, all topics right {:.3f}".format(name, *scores[name]))
 
 # %%

@@ -25,7 +25,7 @@ X_test, y_test = X[60:], y[60:]
 
 model = TreeSSVM(parents=parents, lam=1e-3, random_state=0).fit(X[:60], y[:60])
 print(f"{model.inference_}, relative gap {model.dual_gap_ / model.objective_:.3f}")
-found = {
+predictions = {
     "highest responses": [
         x["features"].mean(axis=-1).reshape(len(parents), -1).argmax(axis=1) for x in X_test
     ],
@@ -54,12 +54,12 @@ for row, ax_row in enumerate(axes):
     ax_row[1].imshow(X_test[row]["features"][hand].mean(axis=-1), cmap="viridis")
     at = y_test[row][hand]
     ax_row[1].plot(at % size, at // size, "o", markersize=9, color="white", markerfacecolor="none")
-    for ax, states in zip(ax_row[2:], found.values()):
+    for ax, states in zip(ax_row[2:], predictions.values()):
         ax.imshow(image, cmap="gray_r", alpha=0.35)
         draw_skeleton(ax, states[row], size)
 axes[0, 0].set_title("figure")
 axes[0, 1].set_title("detector of the right hand\n(circle: true position)")
-for ax, (name, states) in zip(axes[0, 2:], found.items()):
+for ax, (name, states) in zip(axes[0, 2:], predictions.items()):
     # Distances are in units of the scale, a tenth of the image.
     pixels = mean_joint_distance(X_test, y_test, states) * X[0]["scale"]
     ax.set_title(f"{name}\n{pixels:.1f} pixels mean error")

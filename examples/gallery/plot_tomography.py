@@ -51,10 +51,10 @@ axes[0].set_title("phantom")
 for ax, (n, result) in zip(axes[1:], results.items(), strict=True):
     ax.imshow(result.labels, cmap="gray")
     n_wrong = int((result.labels != phantom).sum())
-    found = f"difference {result.energy:.0f}" if np.isfinite(result.energy) else "sums not met"
+    difference = f"difference {result.energy:.0f}" if np.isfinite(result.energy) else "sums not met"
     ax.set_title(
         f"{n} directions\n{n_wrong} of {phantom.size} pixels wrong\n"
-        f"{found}, at least {result.lower_bound:.0f}",
+        f"{difference}, at least {result.lower_bound:.0f}",
         fontsize=10,
     )
 plt.show()

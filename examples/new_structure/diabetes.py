@@ -1,4 +1,4 @@
-"""Predict the progression of diabetes in five grades: python diabetes.py."""
+"""Predict the progression of diabetes in five grades."""
 
 import numpy as np
 from ordinal import OrdinalSSVM

@@ -1,4 +1,4 @@
-"""OrdinalSSVM: one label from an ordered set, such as a grade, for each row."""
+"""OrdinalSSVM, which predicts one label from an ordered set, such as a grade, for each row."""
 
 from dataclasses import dataclass, field
 from typing import Any, Self

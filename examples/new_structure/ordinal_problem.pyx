@@ -3,7 +3,7 @@
 #     y <w, x> + b[y], so phi(x, y) = (y x, e[y]), and L_i(y) = |y - y_i|.
 # (b) A code consists of the label. Weights are coef (F) followed by intercept (K), without padding.
 # (c) The decoder computes the slope <w, x> once, and then compares K scores: O(F + K).
-"""Ordinal labels: the decoder, the joint feature map and the loss of OrdinalSSVM."""
+"""Decoder, joint feature map and loss of OrdinalSSVM."""
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t

@@ -1,4 +1,4 @@
-"""OrdinalStructure: rows with one label from an ordered set."""
+"""The Structure of OrdinalSSVM, for rows with one label from an ordered set."""
 
 import numpy as np
 from ordinal_problem import OrdinalProblem, ordinal_layout

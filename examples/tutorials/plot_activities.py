@@ -65,7 +65,7 @@ for _person in range(12):
 print(X[0].shape, *y[0][18:24])
 
 # %%
-# Recordings of one person resemble each other, so that no person may be in
+# Recordings of one person resemble each other, so no person may be in
 # several parts: six people are used for training, three for calibration, and three
 # for testing.
 
@@ -146,7 +146,7 @@ print(weights.round(2))
 # :class:`~sstruct.calibration.CalibratedSSVM` estimates a temperature on the
 # people who were not used for training. Then each predicted segment has a
 # probability: that of all segmentations that contain it with these ends. Its
-# label is more certain than its ends, so that ``predict_proba``, which gives
+# label is more certain than its ends, so ``predict_proba``, which gives
 # the probability of each activity at each node, is larger.
 
 calibrated = CalibratedSSVM(FrozenEstimator(model)).fit(X[held_out], y[held_out])
@@ -158,10 +158,10 @@ for start, stop, activity, p in calibrated.predict_spans(X[test])[0]:
 # checked. All errors are in the lower half.
 
 certainty, is_right = [], []
-found = zip(
+results = zip(
     calibrated.predict_proba(X[test]), calibrated.predict_spans(X[test]), y[test]
 )
-for p, spans, labels in found:
+for p, spans, labels in results:
     for start, stop, activity, _ in spans:
         certainty.append(p[start:stop, ACTIVITIES.index(activity)].mean())
         is_right.append((labels[start:stop] == activity).mean() >= 0.5)

@@ -58,8 +58,8 @@ models = {
     "pairs": MultilabelSSVM(edges="full", pairwise="full", random_state=0),
 }
 for name, model in models.items():
-    found = model.fit(X, Y).predict(X_test)
-    f1 = f1_score(Y_test, found, average="micro")
+    Y_pred = model.fit(X, Y).predict(X_test)
+    f1 = f1_score(Y_test, Y_pred, average="micro")
     score = model.score(X_test, Y_test)
     print(f"{name}: micro-F1 {f1:.3f}, score {score:.3f}")
     print("   decoder:", model.inference_)
@@ -86,8 +86,8 @@ print("added:", *all_names[K:])
 print("parents:", *parents)
 
 tree = MultilabelSSVM(edges=parents, random_state=0).fit(X, Y_tree)
-found = tree.predict(X_test)
-broken = found[:, :K] > found[:, parents[:K]]
+Y_tree_pred = tree.predict(X_test)
+broken = Y_tree_pred[:, :K] > Y_tree_pred[:, parents[:K]]
 print(f"{tree.inference_}; labels without their parent: {broken.sum()}")
 
 # %%
@@ -119,7 +119,7 @@ left.set_title("Learned interactions")
 fig.colorbar(image, ax=left, extend="both")
 
 predictions = {name: model.predict(X_test) for name, model in models.items()}
-predictions["hierarchy"] = found[:, :K]
+predictions["hierarchy"] = Y_tree_pred[:, :K]
 scores = [
     100 * (Y_found == Y_test).all(axis=1).mean() for Y_found in predictions.values()
 ]

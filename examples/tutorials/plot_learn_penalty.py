@@ -84,11 +84,11 @@ def segments(signal, changes):
     return np.searchsorted(changes, np.arange(len(signal)), side="right") + 1
 
 
-found = model.predict(X[test])
+y_pred = model.predict(X[test])
 strips = {
     "true": segments(X[40], y[40]),
     "one cost": segments(X[40], simple.predict(X[40:41])[0]),
-    "four costs": segments(X[40], found[0]),
+    "four costs": segments(X[40], y_pred[0]),
 }
 SignalDisplay.from_labels(X[40], strips)
 
@@ -106,7 +106,7 @@ print(weights[weights.kind == "duration"][["duration", "weight"]].round(2))
 # How many annotated signals?
 # ---------------------------
 #
-# The model has few weights, so that a few signals are enough. The costs matter
+# The model has few weights, so a few signals are enough. The costs matter
 # more: with four costs, the right one need not be known.
 
 sizes = [2, 5, 10, 20, 40]

@@ -34,11 +34,11 @@ def two_frames(n_cells=30):
     cells = rng.uniform([-0.1, -0.1, 0, 0], [1.1, 1.1, 1, 1], size=(n_cells, 4))
     step = rng.normal(scale=[0.07, 0.07, 0.1, 0.3], size=(n_cells, 4))
     frames, numbers = [], []
-    for found in (cells, cells + step):
-        inside = ((found[:, :2] > 0) & (found[:, :2] < 1)).all(axis=1)
+    for positions in (cells, cells + step):
+        inside = ((positions[:, :2] > 0) & (positions[:, :2] < 1)).all(axis=1)
         seen = np.flatnonzero(inside & (rng.uniform(size=n_cells) < 0.95))
-        seen = seen[np.argsort(found[seen, 0])]
-        frames.append(found[seen])
+        seen = seen[np.argsort(positions[seen, 0])]
+        frames.append(positions[seen])
         numbers.append(seen)
     return frames, numbers
 
@@ -71,8 +71,8 @@ print(y[0])
 train, test = slice(0, 40), slice(40, 80)
 
 
-def nearest(frames, most):
-    gain = np.maximum(most - cdist(frames[0][:, :2], frames[1][:, :2]), 0)
+def nearest(frames, max_distance):
+    gain = np.maximum(max_distance - cdist(frames[0][:, :2], frames[1][:, :2]), 0)
     rows, columns = linear_sum_assignment(gain, maximize=True)
     out = np.full(len(gain), -1)
     matched = gain[rows, columns] > 0
@@ -80,18 +80,18 @@ def nearest(frames, most):
     return out
 
 
-def accuracy(found, true):
-    return np.mean(np.concatenate(found) == np.concatenate(true))
+def accuracy(predicted, true):
+    return np.mean(np.concatenate(predicted) == np.concatenate(true))
 
 
-def rule(part, most):
-    return [nearest(frames, most) for frames, _ in pairs[part]]
+def rule(part, max_distance):
+    return [nearest(frames, max_distance) for frames, _ in pairs[part]]
 
 
 distances = np.linspace(0.1, 0.4, 7)
-most = max(distances, key=lambda d: accuracy(rule(train, d), y[train]))
-scores = {"nearest": accuracy(rule(test, most), y[test])}
-print(f"largest distance {most:.2f}, accuracy {scores['nearest']:.2f}")
+max_distance = max(distances, key=lambda d: accuracy(rule(train, d), y[train]))
+scores = {"nearest": accuracy(rule(test, max_distance), y[test])}
+print(f"largest distance {max_distance:.2f}, accuracy {scores['nearest']:.2f}")
 
 # %%
 # Learned scores
@@ -149,10 +149,10 @@ print(table[["kind", "feature", "weight"]])
 # Errors often occur in pairs: two cells that have passed each other exchange
 # their partners.
 
-found = model.predict(X[test])
-worst = min(range(40), key=lambda i: np.mean(found[i] == y[test][i]))
+y_pred = model.predict(X[test])
+worst = min(range(40), key=lambda i: np.mean(y_pred[i] == y[test][i]))
 MatchingDisplay.from_predictions(
-    y[test][worst], found[worst], n_columns=len(pairs[40 + worst][0][1])
+    y[test][worst], y_pred[worst], n_columns=len(pairs[40 + worst][0][1])
 )
 
 # %%
@@ -163,7 +163,7 @@ MatchingDisplay.from_predictions(
 _, ax = plt.subplots(figsize=(5, 5), layout="constrained")
 ax.scatter(a[:, 0], a[:, 1], 100 * a[:, 2] + 10, "none", edgecolors="C0")
 ax.scatter(b[:, 0], b[:, 1], 100 * b[:, 2] + 10, "C1", marker="x")
-for r, c in enumerate(found[worst]):
+for r, c in enumerate(y_pred[worst]):
     if c >= 0:
         is_right = c == y[test][worst][r]
         ax.plot(*zip(a[r, :2], b[c, :2]), color="0.6" if is_right else "C3")
@@ -178,7 +178,7 @@ ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
 # well.
 
 known, n_corrected = [], 0
-for columns, true in zip(found, y[test]):
+for columns, true in zip(y_pred, y[test]):
     known.append([None] * len(true))
     for r in np.flatnonzero(columns != true)[:1]:
         known[-1][r] = true[r]
@@ -186,7 +186,7 @@ for columns, true in zip(found, y[test]):
 corrected = model.predict(X[test], known)
 before, after = (
     int(sum(np.sum(a != b) for a, b in zip(each, y[test])))
-    for each in (found, corrected)
+    for each in (y_pred, corrected)
 )
 print(f"{before} errors, {after} after {n_corrected} corrections")
 plt.show()

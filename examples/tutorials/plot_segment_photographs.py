@@ -113,18 +113,18 @@ def join(parts):
     return np.vstack([np.hstack(parts[0::2]), np.hstack(parts[1::2])])
 
 
-found = {}
+predictions = {}
 for name, model in models.items():
     labels = model.predict(X[4:])
-    found[name] = join(
+    predictions[name] = join(
         [pixel_labels(cuts, part) for cuts, part in zip(segments[4:], labels)]
     )
-    right = (found[name] == join(masks[4:])).mean()
+    right = (predictions[name] == join(masks[4:])).mean()
     print(f"{name}: {100 * right:.1f} % of the pixels are correct")
 
 SegmentationDisplay.from_predictions(
     join(masks[4:]),
-    found,
+    predictions,
     image=np.clip(join(images[4:]), 0, 1),
     classes=["ground", "flower"],
 )
