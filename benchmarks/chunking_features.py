@@ -1,4 +1,4 @@
-"""CRFsuite's chunking template on CoNLL-2000: the features that benchmarks of taggers share.
+"""Features of CRFsuite's chunking template on CoNLL-2000, shared by benchmarks of taggers.
 
 A token gets the words and parts of speech in a window of two to both sides, two word bigrams,
 four bigrams and three trigrams of parts of speech. Attributes that extend beyond the sentence are

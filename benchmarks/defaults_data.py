@@ -1,4 +1,4 @@
-"""Data sets for the evaluation of defaults: estimator, data, and held-out parts.
+"""Data sets, with estimators and held-out parts, for the evaluation of defaults.
 
 Only training parts are used, so that test parts remain unseen. Slow data sets are reduced or have
 one held-out part; for the others, cross-validation is used, repeatedly for small sets.

@@ -4,7 +4,7 @@
     python benchmarks/gap_sampling_toy.py [--blocks 50] [--labels 500]
 
 Appendix C of Osokin et al. (ICML 2016). One block is hard: its planes are orthogonal, and t
-Frank-Wolfe steps leave a gap of 1 / (2 n t). The planes of all other blocks are equal, so that one
+Frank-Wolfe steps leave a gap of 1 / (2 n t). The planes of all other blocks are equal, so one
 step on any of them solves them all. Uniform sampling visits the hard block every n-th time; the
 paper derives that it needs at least 0.5 n times the calls of gap sampling. Fits end at a gap of
 1 / (2 n K). Writes gap_sampling_toy.csv into --output.

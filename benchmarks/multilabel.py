@@ -7,7 +7,7 @@
 Do interactions between labels improve scores? The first command tunes C and lam.
 
 The baseline is OneVsRestClassifier(LinearSVC()) of scikit-learn, a classifier for each label.
-MultilabelSSVM uses the sum of the losses of labels ("hamming-count"), so that lam = 1 / (C n) is
+MultilabelSSVM uses the sum of the losses of labels ("hamming-count"), so lam = 1 / (C n) is
 the same regularization, and edges
 
     independent   none

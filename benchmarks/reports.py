@@ -1,4 +1,4 @@
-"""Output of benchmarks: JSON and CSV files with the conditions of a measurement."""
+"""Write results of benchmarks as JSON and CSV files, with the conditions of the measurement."""
 
 import csv
 import json

@@ -23,7 +23,7 @@ All other parameters have their defaults. Each split has its own random recordin
   whose durations are drawn from a range of each activity;
 * "watch": recordings of a watch with accelerometer and gyroscope, of ten people who do seven
   exercises with each arm, from the package seglearn (``seglearn/data/watch_dataset.npy``, license
-  BSD; see D. Burns et al., arXiv:1802.01489). A recording contains one exercise, so that sessions
+  BSD; see D. Burns et al., arXiv:1802.01489). A recording contains one exercise, so sessions
   are made of them: 14 parts of recordings of one person and arm, in random order, whose durations
   are drawn from a range of each exercise. The signals are real, the order and the durations are
   not. Frames of 0.2 seconds have the mean and standard deviation of each channel. People are

@@ -11,7 +11,7 @@ and Yeast with its frequent sets of labels as classes. USPS and Yeast are read f
 
 Protocol (``observed_fit.py``). One thread; CPU time of the solver, packing not included. Solvers
 run without certificates; the primal is computed after each pass and not timed. Gap sampling and
-caching require exact block gaps every 10 passes: these full passes are part of the method, so that
+caching require exact block gaps every 10 passes: these full passes are part of the method, so
 their n oracle calls and their time are counted. For averaging methods the primal is the smaller one
 of the last and the averaged iterate (with gap sampling or caching, refreshing passes evaluate both,
 which takes up to a tenth too much time, but no additional calls). The passes of batch Frank-Wolfe

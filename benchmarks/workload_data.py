@@ -1,4 +1,4 @@
-"""Data of `workloads.py`: a function from a seed to a Task for each workload."""
+"""Functions that return the Task of each workload of `workloads.py`, given a seed."""
 
 import gzip
 from collections.abc import Sequence
