@@ -211,7 +211,7 @@ class LatentSSVM(MetaSSVM):
     def classes_(self) -> np.ndarray:
         """All labels."""
         fitted = self._snapshot()
-        return labels_of_states(fitted._of_fitted("classes_"), fitted._n_states)
+        return labels_of_states(fitted._fitted_attribute("classes_"), fitted._n_states)
 
     @reads_one_fit
     def predict(self, X: Any, y_partial: Any = None) -> Any:

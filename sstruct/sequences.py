@@ -144,7 +144,7 @@ class Sequences:
         self.feature_names = None if names is None else _as_names(names, flat)
         self.flat, self.offsets, self.edge_features = flat, offsets, None
         if edge_features is not None:
-            self.edge_features = _of_edges(edge_features, self)
+            self.edge_features = _as_edge_features(edge_features, self)
 
     @classmethod
     def from_lengths(
@@ -229,7 +229,7 @@ class Sequences:
         if edges is not None:
             out = cls.from_list(items)
             rows, names = join_edge_features(edges, out.lengths, "items")
-            out.edge_features = _of_edges(rows, out, names)
+            out.edge_features = _as_edge_features(rows, out, names)
             return out
         arrays = [_as_item(item, i) for i, item in enumerate(items)]
         lengths = [_n_rows(item) for item in arrays]
@@ -546,7 +546,7 @@ def _n_steps(sequences):
     return np.maximum(sequences.lengths - 1, 0)
 
 
-def _of_edges(edge_features, sequences, names=None):
+def _as_edge_features(edge_features, sequences, names=None):
     """Return the edge features of sequences as Sequences."""
     if not isinstance(edge_features, Sequences):
         names = column_names(edge_features) if names is None else names

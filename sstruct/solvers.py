@@ -128,7 +128,7 @@ class BlockCoordinate(StopsEarly):
     # Whether step="auto" makes corrective steps if a call of the oracle is costly.
     _corrects_if_costly: ClassVar[bool] = False
     # Options that use gaps of samples or of cached labelings.
-    _of_gaps: ClassVar[tuple] = ("cache_gap_share", "cache_mean_gap_share", "gap_refresh_every")
+    _gap_options: ClassVar[tuple] = ("cache_gap_share", "cache_mean_gap_share", "gap_refresh_every")
 
     def _check(self):
         super()._check()
@@ -172,7 +172,7 @@ class BlockCoordinate(StopsEarly):
             return None, None
         if option == "gap_refresh_every":
             return f"cache=False and sampling={self.sampling!r}", "cache=True or sampling='gap'"
-        if option in self._of_gaps:
+        if option in self._gap_options:
             return "cache=False", "cache=True"
         return None, None
 
@@ -188,7 +188,7 @@ class BlockCoordinate(StopsEarly):
             if not any(value is fine or value == fine for fine in values):
                 yield option, f"use {option}={values[0]!r}"
         for option in self._changed():
-            if option in self._of_gaps:
+            if option in self._gap_options:
                 yield option, "it has no effect because each visit calls the oracle; remove it"
 
     def _options(self, problem):
@@ -672,7 +672,7 @@ class GDMM(BaseSolver):
 
     For :class:`~sstruct.ChainSSVM` without edge features and
     :class:`~sstruct.MultilabelSSVM` with ``pairwise="and"``. A visit of a sample searches only for
-    new labels and pairs of labels, so that its time grows slowly with their number.
+    new labels and pairs of labels, so its time grows slowly with their number.
 
     Parameters
     ----------

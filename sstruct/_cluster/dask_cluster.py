@@ -356,17 +356,17 @@ class Cluster(PlacedParts):
     def _send(self, asking, blocks):
         """Start calls for some blocks on their workers; return groups, their blocks and calls."""
         part_of = {part.number: group for group in self.groups for part in group.parts}
-        of_group = {}
+        by_group = {}
         places = np.searchsorted(self.starts, blocks, side="right") - 1
         for i, place in zip(blocks, places.tolist()):
-            of_group.setdefault(part_of[self.parts[place].number], []).append(i)
+            by_group.setdefault(part_of[self.parts[place].number], []).append(i)
         asked, changes = [], {}
-        for group, some in of_group.items():
+        for group, some in by_group.items():
             since = group.version
             if since not in changes:
                 changes[since] = self.weights.since(since)
             hashes = [asking.known(i) for i in some]
-            sizes = np.array([len(of_block) for of_block in hashes], dtype=np.int32)
+            sizes = np.array([len(block_hashes) for block_hashes in hashes], dtype=np.int32)
             hashes = np.concatenate(hashes)
             index, values = changes[since]
             self.sent += values.nbytes + (0 if index is None else index.nbytes)

@@ -61,7 +61,7 @@ class DaskPartitions(PlacedParts):
 
     The state of a partition depends only on its calls. For each partition, the caller stores the
     last copy of its state (``secure``) and the calls since then. If a worker is lost, another one
-    creates the object again, restores the copy and replays these calls, so that results are
+    creates the object again, restores the copy and replays these calls, so results are
     bitwise identical.
 
     Parameters
@@ -99,8 +99,8 @@ class DaskPartitions(PlacedParts):
 
     def begin(self, name, arguments):
         """Call a method whose call is always replayed first in a new worker; return the results."""
-        for part, of_part in zip(self.parts, arguments, strict=True):
-            part.first.append((name, of_part))
+        for part, part_argument in zip(self.parts, arguments, strict=True):
+            part.first.append((name, part_argument))
         return self._results(name, arguments)
 
     def start(self, setups):
@@ -110,8 +110,8 @@ class DaskPartitions(PlacedParts):
     def ask(self, name, arguments):
         """Call a method of each partition; return the results in the order of the partitions."""
         self.sent += self.size_of(arguments)
-        for part, of_part in zip(self.parts, arguments, strict=True):
-            part.since.append((name, of_part))
+        for part, part_argument in zip(self.parts, arguments, strict=True):
+            part.since.append((name, part_argument))
         found = self._results(name, arguments)
         self.received += self.size_of(found)
         return found
@@ -122,8 +122,8 @@ class DaskPartitions(PlacedParts):
         v : ndarray
             The current v, which the copies do not include.
         """
-        for part, of_part in zip(self.parts, arguments, strict=True):
-            part.since.append(("keep", of_part))
+        for part, part_argument in zip(self.parts, arguments, strict=True):
+            part.since.append(("keep", part_argument))
         found = self._results("keep", arguments)
         self.copied += self.size_of(found)
         for part, kept in zip(self.parts, found):

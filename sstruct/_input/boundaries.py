@@ -31,9 +31,9 @@ def pack_changes(y, name, lengths=None, intervals=False):
     if lengths is not None and len(y) != len(lengths):
         raise ValueError(f"X has {len(lengths)} signals, but {name} has {len(y)} entries")
     lengths = [None] * len(y) if lengths is None else lengths.tolist()
-    of_one = _intervals_of if intervals else _changes_of
+    convert = _intervals_of if intervals else _changes_of
     return [
-        of_one(item, f"{name}[{i}]", i, length) for i, (item, length) in enumerate(zip(y, lengths))
+        convert(item, f"{name}[{i}]", i, length) for i, (item, length) in enumerate(zip(y, lengths))
     ]
 
 

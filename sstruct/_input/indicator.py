@@ -40,15 +40,15 @@ def reject_label_lists(y):
     kind = getattr(getattr(y, "dtype", None), "kind", "O")
     if sparse.issparse(y) or not is_sized(y) or kind != "O" or isinstance(y, range | memoryview):
         return
-    of_length = {}
+    first_by_length = {}
     for i, item in enumerate(y):
         if isinstance(item, AbstractSet):
             _raise_label_list(i, item)
         if isinstance(item, list | tuple | np.ndarray) and is_sized(item):
-            of_length.setdefault(len(item), (i, item))
+            first_by_length.setdefault(len(item), (i, item))
     # Lists of equal length may be a matrix or a column of labels.
-    if len(of_length) > 1:
-        _raise_label_list(*of_length[max(of_length)])
+    if len(first_by_length) > 1:
+        _raise_label_list(*first_by_length[max(first_by_length)])
 
 
 def _raise_label_list(i, labels):

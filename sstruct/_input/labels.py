@@ -391,8 +391,8 @@ def _only_at_ends(padded):
         falls = np.diff(padded.astype(np.int8), axis=axis) < 0
         if falls.any():
             return False
-    of_sample = tuple(range(1, padded.ndim))
-    return bool((padded.any(axis=of_sample) & ~padded.all(axis=of_sample)).any())
+    sample_axes = tuple(range(1, padded.ndim))
+    return bool((padded.any(axis=sample_axes) & ~padded.all(axis=sample_axes)).any())
 
 
 def _name(place):

@@ -208,10 +208,10 @@ def label_set_weights(class_weight, Y, weights):
     if listed and len(class_weight) != K:
         raise ValueError(f"class_weight has {len(class_weight)} dicts, expected {K}, one per label")
     for k in range(K):
-        of_label = class_weight if isinstance(class_weight, str) else class_weight[k]
+        label_weight = class_weight if isinstance(class_weight, str) else class_weight[k]
         codes = np.zeros(n, dtype=np.int64)
         codes[Y.indices[Y.indptr[k] : Y.indptr[k + 1]]] = 1
-        product *= class_weights(of_label, np.arange(2), codes, weights)[codes]
+        product *= class_weights(label_weight, np.arange(2), codes, weights)[codes]
     return product
 
 

@@ -177,7 +177,7 @@ def pack_nodes(expected, X, *, numeric=True):
     n_features = expected.n_features
     fitted = n_features is not None
     if isinstance(X, Sequences):
-        nodes = _of_sequences(expected, X, numeric_rows if numeric else _as_it_is)
+        nodes = _pack_sequences(expected, X, numeric_rows if numeric else _as_it_is)
     elif is_list_of_arrays or _is_ragged(X):
         nodes = _concatenated(X, n_features, numeric)
     elif not sparse.issparse(X) and getattr(X, "ndim", 0) == 3:
@@ -210,7 +210,7 @@ def pack_nodes(expected, X, *, numeric=True):
     return nodes
 
 
-def _of_sequences(expected, X, convert):
+def _pack_sequences(expected, X, convert):
     """Return the Nodes of Sequences after validating them."""
     check_sequences(X, "X")
     if X.edge_features is not None:

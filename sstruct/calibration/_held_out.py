@@ -180,9 +180,9 @@ class HeldOutMetaEstimator(MetaSSVM):
     @property
     def classes_(self) -> np.ndarray:
         """Labels of the estimator."""
-        return self._of_fitted("classes_")
+        return self._fitted_attribute("classes_")
 
-    def _of_fitted(self, name):
+    def _fitted_attribute(self, name):
         return getattr(self._require_fitted().estimator_, name)
 
 

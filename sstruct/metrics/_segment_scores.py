@@ -180,12 +180,12 @@ def _segments(y_true, y_pred, background, sample_weight, ignore_label):
         bounds = np.flatnonzero(np.r_[True, begins, True])
         start, stop = bounds[:-1], bounds[1:]
         counts = ~np.isin(codes[start], hidden)
-        of_sequence = [[] for _ in range(flat.n_sequences)]
+        by_sequence = [[] for _ in range(flat.n_sequences)]
         for i, *segment in zip(
             *(each[counts].tolist() for each in (flat.sequence[start], start, stop, codes[start]))
         ):
-            of_sequence[i].append(segment)
-        parts.append(of_sequence)
+            by_sequence[i].append(segment)
+        parts.append(by_sequence)
     weights = np.ones(flat.n_sequences)
     yield from zip(*parts, weights if flat.sequence_weights is None else flat.sequence_weights)
 

@@ -117,10 +117,10 @@ def span_match_counts(
     spans = span_lists(both, weights)
     rows = []
     for kind in (None, *sorted({span[2] for part in spans for span in part})):
-        of_kind = [[span for span in part if kind is None or span[2] == kind] for part in spans]
+        kind_spans = [[span for span in part if kind is None or span[2] == kind] for part in spans]
         for matching in MATCHINGS:
             counts = dict.fromkeys(OUTCOMES, 0)
-            for true, found in _pairs(*of_kind, _closest if matching == "type" else _first):
+            for true, found in _pairs(*kind_spans, _closest if matching == "type" else _first):
                 counts[_outcome(matching, true, found)] += (true or found)[3]
             rows.append({"type": kind, "matching": matching, **counts, **_scores(counts)})
     return rows
@@ -134,10 +134,10 @@ def span_lists(both, weights=None):
     out = []
     for spans in both:
         sequence = spans.sequence()
-        of_span = np.ones(len(sequence), dtype=int) if weights is None else weights[sequence]
+        span_weights = np.ones(len(sequence), dtype=int) if weights is None else weights[sequence]
         kinds = [spans.kinds[k] for k in spans.kind.tolist()]
         bounds = spans.start.tolist(), spans.stop.tolist()
-        out.append(list(zip(*bounds, kinds, of_span.tolist(), sequence.tolist())))
+        out.append(list(zip(*bounds, kinds, span_weights.tolist(), sequence.tolist())))
     return out
 
 

@@ -181,8 +181,8 @@ class SegmentationDisplay:
             given["truth"] = np.asarray(y)
             found = given["truth"].shape
             if found != shape and (nodes is None or found != (n_nodes,)):
-                of_nodes = "" if nodes is None else f" or {(n_nodes,)}"
-                raise ValueError(f"y has shape {found}, expected {shape}{of_nodes}")
+                or_nodes = "" if nodes is None else f" or {(n_nodes,)}"
+                raise ValueError(f"y has shape {found}, expected {shape}{or_nodes}")
         given["prediction"] = np.asarray(estimator.predict([X])[0])
         if classes is None:
             classes = getattr(estimator, "classes_", None)

@@ -53,8 +53,10 @@ def _transformers_have(name):
     """Return a check that both transformers have a method; a missing edge transformer passes."""
 
     def check(self):
-        of_edges = getattr(self, "edge_transformer_", self.edge_transformer)
-        return _transformer_has(name)(self) and (of_edges is None or hasattr(of_edges, name))
+        edge_transformer = getattr(self, "edge_transformer_", self.edge_transformer)
+        return _transformer_has(name)(self) and (
+            edge_transformer is None or hasattr(edge_transformer, name)
+        )
 
     return check
 
@@ -256,15 +258,17 @@ class PerNode(
         given = structures_of(items_of(X))
         items = given.items
         nodes = pack_nodes(self._expected_input(fitted), items, numeric=False)
-        of_edges, edge_rows = getattr(self, "edge_transformer_", None), None
-        edges = None if of_edges is None else given.edges
+        edge_transformer, edge_rows = getattr(self, "edge_transformer_", None), None
+        edges = None if edge_transformer is None else given.edges
         names = getattr(self, "feature_names_in_", None)
         if method == "transform":
             names = _names_out(self.transformer_, nodes)
         out = _call_unless_empty(self.transformer_, method, _rows(items, nodes), nodes is not None)
         out = _split_like(items, nodes, out, names)
         if edges is not None:
-            edge_rows = edges.replaced(_call_unless_empty(of_edges, method, edges.rows.flat))
+            edge_rows = edges.replaced(
+                _call_unless_empty(edge_transformer, method, edges.rows.flat)
+            )
         return _joinable(given, given.restored(out, edge_rows))
 
     @available_if(_transformer_has("get_feature_names_out"))
@@ -299,21 +303,23 @@ class PerNode(
         if y is not None and nodes is not None:
             labels, _ = labels_and_splits(given.labels(y), "y")
             labels = flat_labels(labels, nodes, expected, label_array)
-        of_nodes, of_edges = self._routed(params, transform)
+        node_params, edge_params = self._routed(params, transform)
         if nodes is not None:
-            of_nodes = {
-                name: _repeat_for_nodes(name, v, nodes, given) for name, v in of_nodes.items()
+            node_params = {
+                name: _repeat_for_nodes(name, v, nodes, given) for name, v in node_params.items()
             }
         rows = _rows(items, nodes)
-        inner, out = _fit_clone(self.transformer, rows, labels, of_nodes, transform)
+        inner, out = _fit_clone(self.transformer, rows, labels, node_params, transform)
         if transform:
             out = _split_like(items, nodes, out, _names_out(inner, nodes))
         edge_inner, edge_rows = None, None
         if edges is not None:
             n = len(nodes)
-            of_edges = {name: _repeat_for_edges(name, v, edges, n) for name, v in of_edges.items()}
+            edge_params = {
+                name: _repeat_for_edges(name, v, edges, n) for name, v in edge_params.items()
+            }
             edge_inner, edge_rows = _fit_clone(
-                self.edge_transformer, edges.rows.flat, None, of_edges, transform
+                self.edge_transformer, edges.rows.flat, None, edge_params, transform
             )
         if transform:
             out = given.restored(out, None if edge_rows is None else edges.replaced(edge_rows))
@@ -354,18 +360,18 @@ class PerNode(
 
     def _routed(self, params, transform):
         """Return the subset of `params` for each transformer."""
-        inner, of_edges = self.transformer, self.edge_transformer
+        inner, edge_transformer = self.transformer, self.edge_transformer
         if params and get_config()["enable_metadata_routing"]:
             caller = "fit_transform" if transform else "fit"
             routed = process_routing(self, caller, **params)
             return (
                 routed.transformer[_fit_method(inner, transform)],
                 {}
-                if of_edges is None
-                else routed.edge_transformer[_fit_method(of_edges, transform)],
+                if edge_transformer is None
+                else routed.edge_transformer[_fit_method(edge_transformer, transform)],
             )
-        taken = [] if of_edges is None else params
-        taken = [name for name in taken if has_fit_parameter(of_edges, name)]
+        taken = [] if edge_transformer is None else params
+        taken = [name for name in taken if has_fit_parameter(edge_transformer, name)]
         return params, {name: params[name] for name in taken}
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -423,12 +429,12 @@ def _rows(X, nodes):
     return nodes.flat if frame is None else frame
 
 
-def _call_unless_empty(transformer, method, rows, of_samples=True):
+def _call_unless_empty(transformer, method, rows, rows_are_nodes=True):
     """Call a method of a fitted transformer, unless there are no rows.
 
-    of_samples : whether rows are the nodes of samples; 2-D X is passed on even if it is empty
+    rows_are_nodes : whether rows are the nodes of samples; 2-D X is passed on even if it is empty
     """
-    if not of_samples or rows.shape[0]:
+    if not rows_are_nodes or rows.shape[0]:
         return getattr(transformer, method)(rows)
     if method == "inverse_transform":
         return np.empty((0, getattr(transformer, "n_features_in_", 0)))
@@ -461,8 +467,8 @@ def _repeat_for_nodes(name, value, nodes, given):
     if name == "sample_weight" and value is not None:
         if is_of_nodes(value):
             value = given.node_weights(value)
-        of_samples, own = check_node_weights(value, nodes)
-        return np.repeat(of_samples, nodes.lengths) if own is None else own
+        by_sample, own = check_node_weights(value, nodes)
+        return np.repeat(by_sample, nodes.lengths) if own is None else own
     if getattr(value, "ndim", 0) == 1 and len(value) == len(nodes):
         return np.repeat(np.asarray(value), nodes.lengths)
     return value

@@ -132,13 +132,13 @@ class Images(Plain):
         """Return the labels of each image in row-major order."""
         if y is None or isinstance(y, str) or not is_sized(y) or len(y) != len(self):
             return y  # errors are raised when labels are concatenated
-        return self._of_pixels(map(masked_as_none, y), "y")
+        return self._as_pixels(map(masked_as_none, y), "y")
 
     def node_weights(self, sample_weight):
         """Return the pixel weights of each image in row-major order."""
-        return self._of_pixels(sample_weight, "sample_weight")
+        return self._as_pixels(sample_weight, "sample_weight")
 
-    def _of_pixels(self, values, name):
+    def _as_pixels(self, values, name):
         """Return flat arrays with a value for each pixel of each image."""
         out = []
         for i, item in enumerate(values):
@@ -231,10 +231,10 @@ def structures_of(X):
     at = next((i for i, item in enumerate(X) if not _is_blank(item)), 0)
     first = X[at]
     check_depth(first, f"X[{at}]")
-    of_parts = isinstance(first, tuple) and len(first) > 0
-    of_parts = of_parts and (_depth(first[0]) == 2 or (_is_blank(first) and len(first) > 1))
+    has_parts = isinstance(first, tuple) and len(first) > 0
+    has_parts = has_parts and (_depth(first[0]) == 2 or (_is_blank(first) and len(first) > 1))
     # Lists of rows are graphs or sequences with edge features only if they cannot be an image.
-    if of_parts or (isinstance(first, list | np.ndarray) and _holds_arrays(first)):
+    if has_parts or (isinstance(first, list | np.ndarray) and _holds_arrays(first)):
         X = _with_parts(X)
         return Chains(X) if _are_sequences(X) else GraphList(X)
     return Images(X) if _depth(first) == 3 else Plain(X)

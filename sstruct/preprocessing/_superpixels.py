@@ -248,8 +248,8 @@ def _touching(nodes, n_nodes):
         for a, b in ((band[:, :-1], band[:, 1:]), (band[: len(below)], below)):
             border = (a != b) & (np.minimum(a, b) >= 0)
             u, v = a[border], b[border]
-            of_band = np.minimum(u, v) * n_nodes + np.maximum(u, v)
-            for found, part in zip(np.unique(of_band, return_counts=True), (pairs, counts)):
+            pair_codes = np.minimum(u, v) * n_nodes + np.maximum(u, v)
+            for found, part in zip(np.unique(pair_codes, return_counts=True), (pairs, counts)):
                 part.append(found)
     u, v = np.divmod(np.concatenate(pairs), n_nodes)
     # Sums the counts of a pair over all bands.

@@ -119,8 +119,8 @@ class AlignmentOracle(MatchingOracle):
         if "coef" in views:
             gain += x.features @ views["coef"]
         if "substitution" in views:
-            of_pair = np.append(views["substitution"], 0.0)[self.pairs]
-            gain += of_pair[x.first][:, x.second]
+            pair_weights = np.append(views["substitution"], 0.0)[self.pairs]
+            gain += pair_weights[x.first][:, x.second]
         if "intercept" in views:
             gain += views["intercept"]
         return gain

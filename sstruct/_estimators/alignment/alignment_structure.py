@@ -121,7 +121,7 @@ class AlignmentStructure(MatchingStructure):
         features = sparse.hstack([sparse.csr_array(packed.features), symbols], format="csr")
         return features, np.repeat(weights, packed.n_pairs)
 
-    def _of_rows(self, i, sample, kept):
+    def _select_rows(self, i, sample, kept):
         raise ValueError(
             f"y[{i}] has no column of row {np.flatnonzero(~kept)[0]}, which LatentSSVM completes; "
             f"{self.estimator_name} requires all columns, -1 for unaligned rows"

@@ -24,9 +24,9 @@ def labeling_gaps(structure, model, X, y):
     """
     samples = structure.pack(X, model)
     observed = structure.observed(model, samples, y)
-    n, of_nodes, codes = len(samples), observed.sample, observed.of_labelings
-    is_known = np.bincount(of_nodes[(codes >= 0) | observed.unseen], minlength=n) > 0
-    impossible = np.bincount(of_nodes[observed.unseen], minlength=n) > 0
+    n, sample_index, codes = len(samples), observed.sample, observed.of_labelings
+    is_known = np.bincount(sample_index[(codes >= 0) | observed.unseen], minlength=n) > 0
+    impossible = np.bincount(sample_index[observed.unseen], minlength=n) > 0
     distribution = structure.distribution(model, samples)
     impossible |= distribution.given(codes).log_partition(1.0) == -np.inf
     is_known &= distribution.log_partition(1.0) > -np.inf
@@ -34,15 +34,15 @@ def labeling_gaps(structure, model, X, y):
     used = is_known & ~impossible
     if used.any():
         some = structure.pack(safe_indexing(X, np.flatnonzero(used)), model)
-        codes = codes[used[of_nodes]]
-        of_truth = [scores[0] for _, scores in structure.top_k(model, some, 1, codes)]
+        codes = codes[used[sample_index]]
+        true_scores = [scores[0] for _, scores in structure.top_k(model, some, 1, codes)]
         ranked = structure.top_k(model, some, 2)
         best = np.array([scores[0] for _, scores in ranked])
-        of_best = np.concatenate([found[0] for found, _ in ranked])
-        agrees = structure.agree(model, codes, of_best)
+        best_codes = np.concatenate([found[0] for found, _ in ranked])
+        agrees = structure.agree(model, codes, best_codes)
         is_predicted = np.logical_and.reduceat(agrees, some.offsets[:-1])
-        of_predicted = [gaps_of_ranked(scores)[0] for _, scores in ranked]
-        gaps[used] = np.where(is_predicted, of_predicted, np.maximum(best - of_truth, 0))
+        predicted_gaps = [gaps_of_ranked(scores)[0] for _, scores in ranked]
+        gaps[used] = np.where(is_predicted, predicted_gaps, np.maximum(best - true_scores, 0))
     return gaps, is_known
 
 
@@ -66,11 +66,11 @@ def true_label_gaps(structure, model, X, y):
     samples = structure.pack(X, model)
     observed = structure.observed(model, samples, y)
     nodes = structure.distribution(model, samples, exact=False)
-    others, of_truth = (
+    others, true_scores = (
         nodes.given(observed.codes, excluded).best_scores() for excluded in (True, False)
     )
     with np.errstate(invalid="ignore"):  # both are -inf if no labeling is possible
-        gaps = np.where(observed.unseen, np.inf, others - of_truth)
+        gaps = np.where(observed.unseen, np.inf, others - true_scores)
     known = (observed.unseen | (observed.codes >= 0)) & (nodes.best_scores() > -np.inf)
     return gaps[known], observed.sample[known]
 
@@ -144,8 +144,8 @@ class SpanGaps:
         samples = self.structure.pack(X, self.model)
         labels = self.structure.labels(y, samples)
         unknown = is_label(labels, self.structure.ignore_label)
-        of_nodes = np.repeat(np.arange(len(samples)), samples.lengths)
-        is_known = np.bincount(of_nodes[~unknown], minlength=len(samples)) > 0
+        sample_index = np.repeat(np.arange(len(samples)), samples.lengths)
+        is_known = np.bincount(sample_index[~unknown], minlength=len(samples)) > 0
         rows, gaps, _ = self.ranked(samples, k)  # first, so that its types have the same indices
         codes = np.zeros(len(labels), dtype=np.intp)
         known = labels[~unknown].tolist()

@@ -56,13 +56,17 @@ def constant_prediction(structure, training, w):
         return None
     name = structure.estimator_name
     if sets:
-        of_all = f"same set of labels for all {n} training samples, {n - n_missed} of which have it"
+        predicted = (
+            f"same set of labels for all {n} training samples, {n - n_missed} of which have it"
+        )
     else:
-        of_all = (
+        predicted = (
             f"label {shortened(classes.tolist()[constant])} for all {n_nodes} nodes of the "
             f"training data, {n_nodes - n_missed} of which have it"
         )
     advice = f"a smaller lam, such as lam={training.lam / 30:.1g} (here {training.lam:.2g})"
     if structure.parameters.get("class_weight", "balanced") is None:
         advice += ', or class_weight="balanced"'
-    return f"{name} predicts the {of_all}. Try {advice}, and features that distinguish the labels."
+    return (
+        f"{name} predicts the {predicted}. Try {advice}, and features that distinguish the labels."
+    )

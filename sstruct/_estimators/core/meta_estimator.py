@@ -87,14 +87,14 @@ class MetaSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
     @property
     def n_features_in_(self) -> int:
         """Number of features of the estimator."""
-        return self._of_fitted("n_features_in_")
+        return self._fitted_attribute("n_features_in_")
 
     @property
     def feature_names_in_(self) -> np.ndarray:
         """Names of the features, if X has names."""
-        return self._of_fitted("feature_names_in_")
+        return self._fitted_attribute("feature_names_in_")
 
-    def _of_fitted(self, name) -> Any:
+    def _fitted_attribute(self, name) -> Any:
         """Return an attribute of the fitted estimator."""
         fitted = self.__dict__.get(self._fitted_name)
         if fitted is None:

@@ -128,12 +128,12 @@ class Partitions:
             sources = [part.source for part in parts]
             pairs = [[[sources[i] for i in rows] for rows in split] for split in numbers]
             tasks = [
-                client.submit(_of_split, get_config(), function, *split, *args, pure=False)
+                client.submit(_call_on_split, get_config(), function, *split, *args, pure=False)
                 for split in pairs
             ]
             results = gathered(client, tasks, sources)
-        of_parts = np.split(np.arange(sum(lengths)), np.cumsum(lengths)[:-1])
-        return results, [np.concatenate([of_parts[i] for i in train]) for train, _ in numbers]
+        part_rows = np.split(np.arange(sum(lengths)), np.cumsum(lengths)[:-1])
+        return results, [np.concatenate([part_rows[i] for i in train]) for train, _ in numbers]
 
     def _parts(self, client):
         take = _rows_taken if self.rows else _taken
@@ -165,7 +165,7 @@ def _is_path(values):
     return isinstance(values, str | os.PathLike)
 
 
-def _of_split(config, function, train, test, *args):
+def _call_on_split(config, function, train, test, *args):
     """Task: call a function with the partitions for training and for testing."""
     with config_context(**config):
         return function(_in_one_piece(train), _in_one_piece(test), *args)

@@ -148,14 +148,14 @@ class _GraphTerms:
 
     def add_of_nodes(self, constraint, types):
         """Add a constraint of all nodes of one or two types."""
-        of_first, of_second = (np.flatnonzero(types == t) for t in constraint.types)
+        first_nodes, second_nodes = (np.flatnonzero(types == t) for t in constraint.types)
         if constraint.kind == COUNT:
-            self.add_count(constraint, of_first)
+            self.add_count(constraint, first_nodes)
         elif constraint.kind == IMPLIES:
-            if self.used[of_second].all():
-                self._add_implication(constraint, self._used(of_first), self._used(of_second))
+            if self.used[second_nodes].all():
+                self._add_implication(constraint, self._used(first_nodes), self._used(second_nodes))
         else:
-            self._add_exclusion(constraint, self._used(of_first), self._used(of_second))
+            self._add_exclusion(constraint, self._used(first_nodes), self._used(second_nodes))
 
     def _used(self, nodes):
         """Return the nodes that are used, among these nodes, numbered among all used nodes."""

@@ -389,7 +389,7 @@ def pack_grids(expected_input, X, pairwise, connectivity):
     shapes = np.where(nodes.lengths[:, np.newaxis] > 0, nodes.shapes, 1)  # no pixels, no edges
     shapes, shape_of = np.unique(shapes, axis=0, return_inverse=True)
     edges = [grid_edges(*shape, connectivity) for shape in shapes.tolist()]
-    count = np.array([len(of_shape) for of_shape in edges])
+    count = np.array([len(shape_edges) for shape_edges in edges])
     edge_start, n_edges = (np.cumsum(count) - count)[shape_of.ravel()], count[shape_of.ravel()]
     edges = np.concatenate(edges)
     features, feature_start = None, edge_start

@@ -107,8 +107,8 @@ class Graphs(GraphRanges):
 
     def selected(self, which):
         """Return some of the graphs, without copying nodes and edges."""
-        of_each = ("start", "length", "edge_start", "n_edges", "feature_start", "grids")
-        given = {name: getattr(self, name) for name in of_each}
+        per_graph = ("start", "length", "edge_start", "n_edges", "feature_start", "grids")
+        given = {name: getattr(self, name) for name in per_graph}
         chosen = {k: None if v is None else v[which] for k, v in given.items()}
         if self.n_copies is not None:
             first = np.cumsum(self.n_copies) - self.n_copies
@@ -152,8 +152,8 @@ class LabeledRows:
         if not len(partial):
             return self
         graphs = without_nodes(graphs, used, n_used, partial)
-        of_rows = self.codes[used], self.known[used], self.node_weight[used], used[used]
-        return LabeledRows(graphs, *of_rows)
+        row_arrays = self.codes[used], self.known[used], self.node_weight[used], used[used]
+        return LabeledRows(graphs, *row_arrays)
 
     def n_used(self):
         """Return the number of nodes of each graph that are used in training."""
@@ -170,8 +170,8 @@ class LabeledRows:
             Index of the image of each block. Tiles without a used pixel are dropped.
         """
         graphs, rows, image = cut_into_tiles(self.graphs, longest, size)
-        of_rows = (each[rows] for each in (self.codes, self.known, self.node_weight, self.used))
-        cut = LabeledRows(graphs, *of_rows)
+        row_arrays = (each[rows] for each in (self.codes, self.known, self.node_weight, self.used))
+        cut = LabeledRows(graphs, *row_arrays)
         some = np.flatnonzero(cut.n_used())
         if len(some) < len(image):
             cut, image = replace(cut, graphs=graphs.selected(some)), image[some]

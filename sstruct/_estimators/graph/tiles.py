@@ -135,9 +135,9 @@ def cut_into_tiles(graphs, longest, size):
         features = np.concatenate(
             [features[first + tiles[shape].edge_order] for shape, first in kinds.tolist()]
         )
-        of_kind = np.cumsum(total[kinds[:, 0]]) - total[kinds[:, 0]]
-        of_shape = np.cumsum(total) - total
-        feature_start = feature_start - of_shape[shape_of[image]] + of_kind[kind_of[image]]
+        kind_start = np.cumsum(total[kinds[:, 0]]) - total[kinds[:, 0]]
+        shape_start = np.cumsum(total) - total
+        feature_start = feature_start - shape_start[shape_of[image]] + kind_start[kind_of[image]]
     length = (grids[:, 0] * grids[:, 1])[which]
     start = np.cumsum(length) - length
     first = np.cumsum(graphs.length) - graphs.length

@@ -73,12 +73,12 @@ def typed_constraint_rows(constraints, classes, pairs):
         else:
             first, second = each.labels + each.without
             parts = [(FIRST, t, (first,)), (SECOND, u, (second,))]
-        for flag, of_type, labels in parts:
-            place = {label: k for k, label in enumerate(classes[of_type].tolist())}
+        for flag, node_type, labels in parts:
+            place = {label: k for k, label in enumerate(classes[node_type].tolist())}
             for label in labels:
                 if label not in place:
                     raise ValueError(
-                        f"{what} has label {label!r}, expected labels of type {of_type}: "
+                        f"{what} has label {label!r}, expected labels of type {node_type}: "
                         f"{shortened(list(place))}"
                     )
                 rows[k, N_COLUMNS + place[label]] |= flag

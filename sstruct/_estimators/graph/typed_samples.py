@@ -107,9 +107,9 @@ def pack_typed(X, n_features=None, pairs=None):
         ends, at = [], 0
         for t, u, G in pairs:
             if (t, u) in own:
-                of_pair, values = own[t, u]
-                ends.append(of_pair + first[i, [t, u]])
-                block = np.zeros((len(of_pair), width))
+                pair_edges, values = own[t, u]
+                ends.append(pair_edges + first[i, [t, u]])
+                block = np.zeros((len(pair_edges), width))
                 block[:, at : at + G] = values
                 features.append(block)
             at += G
@@ -202,8 +202,8 @@ def _features(parts, t, expected):
 
 def _in_order(tables, counts):
     """Return the rows of all types in the order of samples, with separate columns per type."""
-    of_type = counts.sum(axis=0)
-    first = np.cumsum(counts, axis=0) - counts + np.cumsum(of_type) - of_type
+    type_counts = counts.sum(axis=0)
+    first = np.cumsum(counts, axis=0) - counts + np.cumsum(type_counts) - type_counts
     rows = rows_of(first.ravel(), counts.ravel())
     flat = sparse.csr_matrix(sparse.block_diag(tables, format="csr")[rows])
     flat.sum_duplicates()
@@ -325,8 +325,10 @@ def labels_by_type(y, typed, structure):
                 )
     # Empty arrays may have any dtype.
     y = [item for item in y if len(item)]
-    of_type = (concatenate_labels([item[t] for item in y if len(item[t])]) for t in range(n_types))
+    labels_by_type = (
+        concatenate_labels([item[t] for item in y if len(item[t])]) for t in range(n_types)
+    )
     return [
         as_labels(labels, **label_rules(structure, typed.place_of(t)))
-        for t, labels in enumerate(of_type)
+        for t, labels in enumerate(labels_by_type)
     ]

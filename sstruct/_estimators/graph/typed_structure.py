@@ -124,7 +124,9 @@ class TypedGraphStructure(Structure):
 
     def distinct_labels(self, y):
         some = [item for item in y if len(item)]  # graphs without nodes may have no types
-        by_type = [[own for own in of_type if len(own)] for of_type in zip(*some, strict=True)]
+        by_type = [
+            [own for own in type_labels if len(own)] for type_labels in zip(*some, strict=True)
+        ]
         by_type = [as_labels(concatenate_labels(own), self.ignore_label) for own in by_type]
         return [find_classes(own[~is_label(own, self.ignore_label)]) for own in by_type]
 
@@ -139,7 +141,7 @@ class TypedGraphStructure(Structure):
                 f"{' and '.join(map(str, counts))} types"
             )
         self._check_lists(len(found[0]))
-        found = [[own for own in of_type if len(own)] for of_type in zip(*found)]
+        found = [[own for own in type_labels if len(own)] for type_labels in zip(*found)]
         classes = [find_classes(as_labels(concatenate_labels(own))) for own in found]
         given = self.classes or [None] * len(classes)
         for t, own in enumerate(classes):
@@ -147,7 +149,10 @@ class TypedGraphStructure(Structure):
                 if not len(own):
                     raise ValueError(no_label_of(t))
                 check_reserved(self, own)
-        return [own if of_type is None else of_type for own, of_type in zip(classes, given)]
+        return [
+            own if type_classes is None else type_classes
+            for own, type_classes in zip(classes, given)
+        ]
 
     def decode(self, model, samples, known=None):
         _, problem = self._decoder(model, samples)

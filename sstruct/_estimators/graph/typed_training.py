@@ -99,19 +99,21 @@ class LabeledTypedGraphs(LabeledGraphs):
         """Return the cost of a wrong label by type and true label, and whether losses are means."""
         n_labels = self.model.n_labels
         first = np.cumsum(n_labels) - n_labels
-        of_all, divided = node_costs(structure.loss, first[types] + codes, weights, sum(n_labels))
+        label_cost, divided = node_costs(
+            structure.loss, first[types] + codes, weights, sum(n_labels)
+        )
         if structure.loss == "balanced":
-            of_all = of_all.max(axis=1, initial=0)
+            label_cost = label_cost.max(axis=1, initial=0)
         else:
-            of_all = np.ones(sum(n_labels))
+            label_cost = np.ones(sum(n_labels))
         factor, given = np.ones(sum(n_labels)), structure.class_weight
         for t, own in enumerate(self.classes_of):
             here = types == t
-            of_type = given if given is None or isinstance(given, str) else given[t]
+            type_weight = given if given is None or isinstance(given, str) else given[t]
             at = slice(first[t], first[t] + len(own))
-            factor[at] = class_weights(of_type, own, codes[here], weights[here])
+            factor[at] = class_weights(type_weight, own, codes[here], weights[here])
         cost = np.zeros((self.model.n_types, self.model.K))
-        cost[np.arange(self.model.K) < np.array(n_labels)[:, np.newaxis]] = of_all * factor
+        cost[np.arange(self.model.K) < np.array(n_labels)[:, np.newaxis]] = label_cost * factor
         if not cost[types, codes].any():
             raise ValueError(
                 "class_weight gives every labeled node weight 0, expected a positive weight of the "

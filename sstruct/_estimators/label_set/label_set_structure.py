@@ -330,7 +330,7 @@ class LabelSetStructure(ClassStructure):
             on = known.codes[here, k : k + 1]
             codes[hidden, k] = on.any()
             if len(hidden) and on.any() and not on.all():
-                one = self._of_one_label(len(codes) / len(here))
+                one = self._single_label(len(codes) / len(here))
                 model = fitted_model(one, Samples(rows[here], on, weights[here]))
                 codes[hidden, k] = one.decode(model, one.pack(rows[hidden], model)).ravel()
         if is_hierarchy(self.edges):
@@ -347,7 +347,7 @@ class LabelSetStructure(ClassStructure):
                 )
         return codes
 
-    def _of_one_label(self, share):
+    def _single_label(self, share):
         """Return the Structure of one label that is known in a fraction `share` of the samples."""
         lam = self.lam if isinstance(self.lam, str) else float(self.lam) * share
         return self.with_parameters(

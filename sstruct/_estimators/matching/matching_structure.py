@@ -109,7 +109,7 @@ class MatchingStructure(Structure):
                 own = extended(samples[i], own, counts)
             kept = own != UNKNOWN
             if used[i] and not kept.all():
-                samples[i] = self._of_rows(i, samples[i], kept)
+                samples[i] = self._select_rows(i, samples[i], kept)
             truths.append(Matching(own[kept] - 1, (costs * counts)[kept]))
             if used[i]:
                 self._check_size(i, samples[i], truths[i])
@@ -157,7 +157,7 @@ class MatchingStructure(Structure):
         """Return the features of all pairs, and the weight of the sample of each pair."""
         return packed.features, np.repeat(weights, packed.n_pairs)
 
-    def _of_rows(self, i, sample, kept):
+    def _select_rows(self, i, sample, kept):
         """Return a sample without the rows whose match is unknown."""
         return sample.of_rows(kept)
 

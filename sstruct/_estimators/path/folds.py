@@ -164,14 +164,14 @@ def best_of(folds, end, scored, rule):
     scores = real_array([scores_at(folds, lam) for lam in lams], "the result of scoring")
     if not scored.any():
         raise ValueError("y has no labeled node in the test samples of any split of cv")
-    of_scored = scores[:, scored]
-    mean, std = of_scored.mean(axis=1), of_scored.std(axis=1)
+    scored_folds = scores[:, scored]
+    mean, std = scored_folds.mean(axis=1), scored_folds.std(axis=1)
     if np.isnan(mean).all():
         raise ValueError("scoring returned NaN for every lambda")
     known = np.where(np.isnan(mean), -np.inf, mean)
     best = int(known.argmax())
     if rule == "one-se" and scored.sum() > 1:
-        error = of_scored[best].std(ddof=1) / np.sqrt(scored.sum())
+        error = scored_folds[best].std(ddof=1) / np.sqrt(scored.sum())
         best = int(np.argmax(known >= known[best] - error))
     seconds = [[fold["seconds"][_segment(fold, lam)] for fold in folds] for lam in lams]
     results = {

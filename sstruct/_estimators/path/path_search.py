@@ -130,7 +130,7 @@ class PathSearch:
         """
         empty, data_warnings, scored = ([fold.pop(name) for fold in folds] for name in FOR_SEARCH)
         if not self.refit:  # otherwise, the last fit warns about all samples
-            found = [of_fold[some] for of_fold, some in zip(rows, empty, strict=True)]
+            found = [fold_rows[some] for fold_rows, some in zip(rows, empty, strict=True)]
             warn_of_empty(np.unique(np.concatenate(found)))
             for message in dict.fromkeys(chain.from_iterable(data_warnings)):
                 warn_user(message)

@@ -151,13 +151,13 @@ class KnownIntervals(KnownOutputs):
     @property
     def codes(self):
         """The middle of each interval, as codes of all nodes."""
-        return flat_changes([of_one.sum(axis=1) // 2 for of_one in self.intervals], self.lengths)
+        return flat_changes([pairs.sum(axis=1) // 2 for pairs in self.intervals], self.lengths)
 
     @property
     def n_hidden(self):
         """Number of changes of training samples whose interval has several nodes."""
-        of_used = [of_one for of_one, used in zip(self.intervals, self.used) if used]
-        return int(sum((first < last).sum() for first, last in (each.T for each in of_used)))
+        used_intervals = [pairs for pairs, used in zip(self.intervals, self.used) if used]
+        return int(sum((first < last).sum() for first, last in (each.T for each in used_intervals)))
 
     def changed(self, codes, others):
         """Count the changes of training samples that differ between two completions."""

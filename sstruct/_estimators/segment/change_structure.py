@@ -107,7 +107,7 @@ class ChangePointStructure(Structure):
         signals = self.pack(X, model)
         lengths = signals.lengths
         intervals = pack_changes(y, "y", lengths, intervals=True)
-        annotated = changes = [of_one.sum(axis=1) // 2 for of_one in intervals]
+        annotated = changes = [pairs.sum(axis=1) // 2 for pairs in intervals]
         if completion is not None:
             changes = changes_of_codes(completion.codes, lengths)
         weights = check_weights(sample_weight, len(signals))
@@ -125,14 +125,14 @@ class ChangePointStructure(Structure):
             "_durations": limits,
             "_scaled": self.scale == "noise",
         }
-        of_model = ChangePointModel(kinds, *limits[:, 0].tolist(), bins)
-        sums = signals.sums(used, self.scale, of_model.with_positions)
+        change_model = ChangePointModel(kinds, *limits[:, 0].tolist(), bins)
+        sums = signals.sums(used, self.scale, change_model.with_positions)
         truth = flat_changes([changes[i] for i in np.flatnonzero(used)], lengths[used])
         windows = np.concatenate([
             windows_of(*intervals[i].T, int(lengths[i]), self.tolerance)
             for i in np.flatnonzero(used)
         ])  # fmt: skip
-        problem = ExplicitProblem(ChangePointProblem(sums, of_model, truth, windows))
+        problem = ExplicitProblem(ChangePointProblem(sums, change_model, truth, windows))
         if self.warm_start or self.solver_option("checkpoint") is not None:
             problem.keep_labelings()
 
@@ -181,15 +181,15 @@ class ChangePointStructure(Structure):
         if not lengths.any():
             return changes_of_codes(np.empty(0, dtype=np.int32), lengths)
         used = lengths > 0
-        of_model = ChangePointModel(
+        change_model = ChangePointModel(
             model._costs, *model._durations[:, 0].tolist(), model.get("duration_bins_")
         )
-        sums = samples.sums(used, "noise" if model._scaled else None, of_model.with_positions)
+        sums = samples.sums(used, "noise" if model._scaled else None, change_model.with_positions)
         if known is not None:
             known = np.concatenate([
                 interval_numbers(known[i], int(lengths[i])) for i in np.flatnonzero(used)
             ])  # fmt: skip
-        problem = ChangePointProblem(sums, of_model, intervals=known)
+        problem = ChangePointProblem(sums, change_model, intervals=known)
         try:
             codes = decode(problem, model._w, n_threads(self.n_jobs))
         except NoLabelingError as error:

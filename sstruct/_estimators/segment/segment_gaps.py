@@ -77,8 +77,8 @@ class SegmentGaps:
         rows = rows[is_known[rows[:, 0]]]
         seen, gaps = rows[:, 3] >= 0, np.full(len(rows), np.inf)
         block = np.cumsum(samples.lengths > 0) - 1
-        of_blocks = np.column_stack([block[rows[:, 0]], rows[:, 1:]])[seen]
-        values = sums.of_segments(model._w, 1.0, of_blocks)
+        block_segments = np.column_stack([block[rows[:, 0]], rows[:, 1:]])[seen]
+        values = sums.of_segments(model._w, 1.0, block_segments)
         gaps[seen] = np.maximum(best[rows[seen, 0]] - values, 0)
         # Rounding errors must not exclude predicted segments.
         used = np.flatnonzero(is_known)

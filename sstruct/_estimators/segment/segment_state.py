@@ -18,9 +18,9 @@ def layout_of_segments(state):
     terms = bool(state["_boundaries"]), bool(state["_transitions"])
     n_bins = number_of_bins(state.get("duration_bins_"))
     n_groups = number_of_groups(state.get("transition_groups_"))
-    of_segments = kinds_of(state), int(state.get("_n_segment_features") or 0)
+    segment_options = kinds_of(state), int(state.get("_n_segment_features") or 0)
     sizes = *sizes_of(state), *terms, n_bins, is_scored(state), n_groups
-    return segment_layout(*sizes, *of_segments, bool(state.get("_self_transitions")))
+    return segment_layout(*sizes, *segment_options, bool(state.get("_self_transitions")))
 
 
 def kinds_of(state):

@@ -228,7 +228,7 @@ def _features(i, value):
     return parts, None, 1
 
 
-def _of_parts(i, key, given, n_parts):
+def _items_by_part(i, key, given, n_parts):
     """Validate an entry of a sample with an item for each part, and return it as a list."""
     given, unordered = items_of(given), (str, bytes, Mapping, Set)
     check_listed(given, f"{key!r} of X[{i}]", "items, one per part", type_name, unordered)
@@ -250,7 +250,7 @@ def _positions(i, sample, sizes, maps, n_types):
         return [np.tile(np.column_stack([x, y]).astype(np.float64), (n_types, 1))] * len(sizes)
     if given is None:
         raise ValueError(f"X[{i}] has no 'positions', which candidates require")
-    given, out = _of_parts(i, "positions", given, len(sizes)), []
+    given, out = _items_by_part(i, "positions", given, len(sizes)), []
     for p, (part, size) in enumerate(zip(given, sizes)):
         array = _numbers(part, f"positions of part {p} of X[{i}]").astype(np.float64)
         if array.shape != (size, 2):
@@ -264,7 +264,7 @@ def _positions(i, sample, sizes, maps, n_types):
 
 def _pair_scores(i, given, sizes, parents):
     """Return P flat tables (S_parent, S_p), empty at a root."""
-    given, out = _of_parts(i, "pair_scores", given, len(sizes)), []
+    given, out = _items_by_part(i, "pair_scores", given, len(sizes)), []
     for p, parent in enumerate(parents):
         if parent < 0:
             out.append(np.empty(0))

@@ -40,10 +40,10 @@ def check_tables(sizes, firsts, K, edge_table, n_states, ends, link_table, shape
             f"{len(shapes) - 1} and at least one state"
         )
     first = firsts[2][graph] - n_nodes
-    of_u = np.where(u < n_nodes, K, np.append(n_states, 0)[np.maximum(first + u, 0)])
-    of_v = n_states[first + v]
+    states_u = np.where(u < n_nodes, K, np.append(n_states, 0)[np.maximum(first + u, 0)])
+    states_v = n_states[first + v]
     if (shapes[edge_table[edge_table >= 0]] != K).any() or (
-        shapes[link_table] != np.stack([of_u, of_v], axis=1)
+        shapes[link_table] != np.stack([states_u, states_v], axis=1)
     ).any():
         raise ValueError("the shape of a table of constraints differs from the labels of its nodes")
 

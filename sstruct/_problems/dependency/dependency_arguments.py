@@ -105,10 +105,10 @@ def dependency_layout(n_features, n_labels, n_label_features):
     """Return the WeightLayout; n_labels: 0 if arcs have no labels."""
     K, F = n_labels, n_label_features
     width = padded_labels(max(K, 1))
-    of_labels = WeightBlock(("label", "label_feature"), (K, F), (1, width), F * width)
+    label_block = WeightBlock(("label", "label_feature"), (K, F), (1, width), F * width)
     return WeightLayout(
         {
             "coef": dense_block(("feature",), (n_features,)),
-            "label_coef": of_labels if K else (0, 0),
+            "label_coef": label_block if K else (0, 0),
         }
     )

@@ -55,16 +55,16 @@ def segment_layout(
         n_labels, n_features, bias, boundaries, transitions, 0, scored, n_groups=n_groups
     )
     # Weights of features that scale with those of nodes come before all others.
-    of_nodes = {name: blocks.pop(name) for name in ("coef", "class_scores") if name in blocks}
-    coef = of_nodes["coef"]
-    of_nodes |= {kind: coef if kind in kinds else coef.shape for kind in FEATURE_KINDS}
+    node_blocks = {name: blocks.pop(name) for name in ("coef", "class_scores") if name in blocks}
+    coef = node_blocks["coef"]
+    node_blocks |= {kind: coef if kind in kinds else coef.shape for kind in FEATURE_KINDS}
     row = label_row(n_labels)
-    of_segments = {
+    segment_blocks = {
         "self_transition": row if self_transitions and transitions else (n_labels,),
         "duration": _label_table("duration", n_labels, n_bins),
         "segment": _label_table("segment_feature", n_labels, n_given),
     }
-    return WeightLayout(of_nodes | blocks | of_segments)
+    return WeightLayout(node_blocks | blocks | segment_blocks)
 
 
 def _label_table(axis, n_labels, n):

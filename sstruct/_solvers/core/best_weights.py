@@ -53,8 +53,8 @@ class BestWeights:
 
     def score_of(self, n_passes):
         """Return the score of pass `n_passes` if it is the newest scored pass, or NaN."""
-        of_pass, score = self._newest
-        return score if of_pass == n_passes else math.nan
+        pass_number, score = self._newest
+        return score if pass_number == n_passes else math.nan
 
     def resume(self, arrays, problem, bounded):
         """Restore the state, except `steps`, from a checkpoint, whose history has the scores.

@@ -90,8 +90,8 @@ class History:
         columns = []
         for name, dtype in self.columns.items():
             field = f"history_{name}"
-            of_counts = {"least": 0, "most": MAX_COUNT} if dtype is np.int64 else {}
-            column = kept_array(kept, field, dtype, n_passes, values="any", **of_counts)
+            limits = {"least": 0, "most": MAX_COUNT} if dtype is np.int64 else {}
+            column = kept_array(kept, field, dtype, n_passes, values="any", **limits)
             columns.append(column.tolist())
         if columns[PASSES] != list(range(1, n_passes + 1)):
             found = next(k for k, value in enumerate(columns[PASSES]) if value != k + 1)

@@ -361,8 +361,8 @@ class FrankWolfeFit(Solver):
             if plan.lag != self.lag.now:
                 plan = self._plan(shard=shard)
             before, dual_before = self._spending(), state.dual
-            of_all = k % self.constants.full_pass_every == 0
-            if not approximate_pass(state, plan, of_all, self.pool):
+            is_full = k % self.constants.full_pass_every == 0
+            if not approximate_pass(state, plan, is_full, self.pool):
                 return False
             if plan.lag > 0:
                 self.lag.update()
@@ -496,9 +496,9 @@ class FrankWolfeFit(Solver):
         points += [] if average is None else [(average, state)]
         hinges, exact = np.zeros(len(points)), np.ones(len(points), dtype=bool)
         for shard in self.shards:
-            for k, (w, of_state) in enumerate(points):
+            for k, (w, point_state) in enumerate(points):
                 hinge, sure = full_pass(
-                    self.pool, w, self.block_weight, of_state, shard.first, shard.last
+                    self.pool, w, self.block_weight, point_state, shard.first, shard.last
                 )
                 hinges[k] += hinge
                 exact[k] &= sure

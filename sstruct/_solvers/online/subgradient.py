@@ -49,8 +49,10 @@ class StochasticSubgradient(StepSolver):
     def _evaluate(self, last):
         average, last = self.state.average, self.state.last
         self.w, self.primal = average, math.inf  # in case the certificate is interrupted
-        of_average, exact = self._primal_at(average)
-        of_last, exact_too = self._primal_at(last)
-        w, primal = (last, of_last) if of_last < of_average else (average, of_average)
+        average_primal, exact = self._primal_at(average)
+        last_primal, exact_too = self._primal_at(last)
+        w, primal = (
+            (last, last_primal) if last_primal < average_primal else (average, average_primal)
+        )
         self.w, self.primal, self.exact = w, primal, exact and exact_too
         return True

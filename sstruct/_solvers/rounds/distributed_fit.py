@@ -172,7 +172,7 @@ class DistributedFit(Solver):
 
     def _round(self, turn):
         """Make a pass in all partitions, see `PartitionFit.advance`; return its work and steps."""
-        news = [(*of_part, turn) for of_part in self._updates()]
+        news = [(*update, turn) for update in self._updates()]
         moves = self._ask("advance", news, partial(_is_move, n_numbers=5))
         numbers = np.array([numbers for _, _, numbers in moves])
         self._move(moves, numbers[:, 0])
@@ -244,15 +244,15 @@ class DistributedFit(Solver):
         arguments, average = self._updates(), None
         if self.pass_average is not None:
             average = self._clip(self.pass_average.weights())
-            arguments = [(*of_part, compact(average)) for of_part in arguments]
+            arguments = [(*part_arguments, compact(average)) for part_arguments in arguments]
         found = self._ask(
             "measure", arguments, partial(_is_measure, points=1 + (average is not None))
         )
         self.working_set_size = sum(size for _, size in found) / self.problem.n_blocks
         self.averaged = None
-        self.primal, self.exact = self._primal(self.last, [of_part[0] for of_part, _ in found])
+        self.primal, self.exact = self._primal(self.last, [points[0] for points, _ in found])
         if average is not None:
-            primal, exact = self._primal(average, [of_part[1] for of_part, _ in found])
+            primal, exact = self._primal(average, [points[1] for points, _ in found])
             if primal < self.primal:
                 self.primal, self.exact, self.averaged = primal, exact, average
         estimate = self._estimate()

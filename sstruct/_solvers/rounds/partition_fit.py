@@ -23,7 +23,7 @@ class PartitionFit(FrankWolfeFit):
     Between two rounds, v includes the moves of all partitions. In a round, the partition starts
     from it and multiplies the effect of its own changes by `caution`, since other partitions make
     similar changes. Its change of v is its move; the next call receives the share of it that was
-    applied. Each call depends only on previous calls, so that a partition recreated from `keep` and
+    applied. Each call depends only on previous calls, so a partition recreated from `keep` and
     later calls is bitwise identical.
 
     Parameters
@@ -87,8 +87,8 @@ class PartitionFit(FrankWolfeFit):
             exact_pass(state, self.pool, self._plan(), False)
         else:
             self.scale_back = partial(mix, state, dual_weights(state))
-            of_all = (turn - 1) % self.constants.full_pass_every == 0
-            approximate_pass(state, self._plan(), of_all)
+            is_full = (turn - 1) % self.constants.full_pass_every == 0
+            approximate_pass(state, self._plan(), is_full)
         numbers = self._counts() - counts
         numbers[-1] = state.estimated_gap
         return *compact_change(state.live_v, self.received.w, self.caution), numbers

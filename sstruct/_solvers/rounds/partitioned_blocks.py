@@ -92,8 +92,8 @@ def setups_of(setup):
     left = setup.problem.cut(setup.warm)
     caution = max(1.0, len(left) / 2 + BEYOND_HALF)
     return [
-        (setup.lam, replace(options, seed=options.seed + k), setup.bounds, caution, of_part)
-        for k, of_part in enumerate(left)
+        (setup.lam, replace(options, seed=options.seed + k), setup.bounds, caution, part)
+        for k, part in enumerate(left)
     ]
 
 

@@ -114,10 +114,11 @@ def graph_matching(
     exclusive = matching_model(unary, pairwise)
     model = _coupled(exclusive)
     n_right = np.shape(unary)[1]
-    nothing = np.array([len(of_node) - 1 for of_node in exclusive.candidates], dtype=np.int32)
+    nothing = np.array([len(candidates) - 1 for candidates in exclusive.candidates], dtype=np.int32)
     record = Record(exclusive.mrf, nothing, tol, max_time, began)
     columns = np.concatenate([
-        np.append(of_node[:-1], n_right + i) for i, of_node in enumerate(exclusive.candidates)
+        np.append(candidates[:-1], n_right + i)
+        for i, candidates in enumerate(exclusive.candidates)
     ])  # fmt: skip
     term = AssignmentTerm(model.node_start, columns)
     trees = tree_cover(model.n_nodes, model.edges)

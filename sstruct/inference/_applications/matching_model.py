@@ -31,7 +31,10 @@ class MatchingModel(NamedTuple):
     def matching(self, labels):
         """Return the right node of each left node, -1 if it is unassigned."""
         return np.array(
-            [of_node[label] for of_node, label in zip(self.candidates, labels, strict=True)],
+            [
+                node_candidates[label]
+                for node_candidates, label in zip(self.candidates, labels, strict=True)
+            ],
             dtype=np.int32,
         )
 

@@ -97,17 +97,17 @@ class CyclePolytope:
         self.constant, self.costs = node[:, 0].sum() + table[:, 0, 0].sum(), costs
         self.least = -np.inf
         eye = sparse.csr_array(sparse.identity(E))
-        of_u = sparse.csr_array((np.ones(E), (np.arange(E), u)), shape=(E, V))
-        of_v = sparse.csr_array((np.ones(E), (np.arange(E), v)), shape=(E, V))
+        incidence_u = sparse.csr_array((np.ones(E), (np.arange(E), u)), shape=(E, V))
+        incidence_v = sparse.csr_array((np.ones(E), (np.arange(E), v)), shape=(E, V))
         # y <= x_u, y <= x_v, x_u + x_v - 1 <= y
         rows = [
-            sparse.hstack([-of_u, eye]),
-            sparse.hstack([-of_v, eye]),
-            sparse.hstack([of_u + of_v, -eye]),
+            sparse.hstack([-incidence_u, eye]),
+            sparse.hstack([-incidence_v, eye]),
+            sparse.hstack([incidence_u + incidence_v, -eye]),
         ]
         self.matrix = sparse.vstack(rows).tocsr()
         self.most = np.concatenate([np.zeros(2 * E), np.ones(E)])
-        self.differs = sparse.hstack([of_u + of_v, -2 * eye]).tocsr()
+        self.differs = sparse.hstack([incidence_u + incidence_v, -2 * eye]).tocsr()
         self._append([
             (cycle, chosen)
             for cycle in short_cycles(model)

@@ -97,13 +97,15 @@ class _Search:
             is_open = (n_left > 1) & (self.n_failures > 0)
             if not is_open.any():
                 kept = np.where(labels, costs, np.inf)
-                return [int(kept[of_v].argmin()) for of_v in self.slices]
+                return [int(kept[node_slice].argmin()) for node_slice in self.slices]
             v = int(np.where(is_open, n_left / np.maximum(self.n_failures, 1), np.inf).argmin())
-            of_v = self.slices[v]
-            chosen = of_v.start + int(np.where(labels[of_v], costs[of_v], np.inf).argmin())
+            node_slice = self.slices[v]
+            chosen = node_slice.start + int(
+                np.where(labels[node_slice], costs[node_slice], np.inf).argmin()
+            )
             stack.append((labels, v, chosen))
             labels = labels.copy()
-            labels[of_v] = False
+            labels[node_slice] = False
             labels[chosen] = True
             while True:
                 if wrong > max_wrong:
@@ -133,9 +135,9 @@ class _Walk:
 
     def __init__(self, search, labels, costs):
         self.search, self.rng = search, Random(0)
-        self.domains = [np.flatnonzero(labels[of_v]).tolist() for of_v in search.slices]
+        self.domains = [np.flatnonzero(labels[node_slice]).tolist() for node_slice in search.slices]
         costs = np.where(labels, costs, np.inf)
-        self.start = [int(costs[of_v].argmin()) for of_v in search.slices]
+        self.start = [int(costs[node_slice].argmin()) for node_slice in search.slices]
         flat = {id(allowed): allowed.tobytes() for allowed in search.allowed}
         self.allowed = [flat[id(allowed)] for allowed in search.allowed]
         # The tables of each node, and the stride of its labels in the flat table.

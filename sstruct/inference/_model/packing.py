@@ -49,7 +49,7 @@ def _listed(items, name):
 
 
 def _is_row(item):
-    """Return True if an item is a row of numbers, so that the list of items is a table."""
+    """Return True if an item is a row of numbers, in which case the list of items is a table."""
     try:
         return np.ndim(item) == 1
     except ValueError:  # the error is raised when tables are converted
@@ -76,7 +76,7 @@ def _pack_tables(given, expected, name):
     given : list of tables; the same object is stored once    expected : shape of each table
     """
     given = list(given)  # keeps the objects alive, so that their ids stay unique
-    of_item, tables, known = np.empty(len(given), dtype=np.int32), [], {}
+    item_table, tables, known = np.empty(len(given), dtype=np.int32), [], {}
     for i, (table, shape) in enumerate(zip(given, expected, strict=True)):
         t = known.get(id(table))
         if t is None:
@@ -87,7 +87,7 @@ def _pack_tables(given, expected, name):
                 f"{name(i)} must have shape {shape}, one axis for the labels of each node; found "
                 f"{tables[t].shape}"
             )
-        of_item[i] = t
+        item_table[i] = t
     start = np.zeros(len(tables) + 1, dtype=np.int64)
     np.cumsum([table.size for table in tables], out=start[1:])
     tables = [table.ravel() for table in tables]
@@ -95,12 +95,12 @@ def _pack_tables(given, expected, name):
 
     def name_of(at):
         t = int(np.searchsorted(start, at, side="right")) - 1
-        i = int((of_item == t).argmax())
+        i = int((item_table == t).argmax())
         place = [int(k) for k in np.unravel_index(at - start[t], expected[i])]
         return f"{name(i)}{place}"
 
     check_costs(flat, name_of)
-    return flat, start, of_item
+    return flat, start, item_table
 
 
 def pack_edge_costs(edge_costs, edges, n_labels):
@@ -145,8 +145,8 @@ def pack_edge_costs(edge_costs, edges, n_labels):
     check_costs(flat, name_of)
     n_tables = 1 if shared else n_edges
     start = np.arange(n_tables + 1, dtype=np.int64) * (array.shape[-2] * array.shape[-1])
-    of_edge = np.zeros(n_edges, dtype=np.int32) if shared else np.arange(n_edges, dtype=np.int32)
-    return flat, start, of_edge
+    edge_table = np.zeros(n_edges, dtype=np.int32) if shared else np.arange(n_edges, dtype=np.int32)
+    return flat, start, edge_table
 
 
 def checked_weights(weights, edge_table, tables, table_start):
@@ -207,8 +207,8 @@ def pack_factors(factors, n_labels):
         count = math.prod(shape)
         if count >= MAX_ENTRIES:
             raise ValueError(f"factors[{f}] has {count} entries, expected fewer than {MAX_ENTRIES}")
-    flat, table_start, of_factor = _pack_tables(tables, shapes, lambda f: f"factors[{f}][1]")
+    flat, table_start, factor_table = _pack_tables(tables, shapes, lambda f: f"factors[{f}][1]")
     start = np.zeros(len(scopes) + 1, dtype=np.int64)
     np.cumsum([len(scope) for scope in scopes], out=start[1:])
     nodes = np.concatenate(scopes) if scopes else np.empty(0, dtype=np.int32)
-    return nodes, start, of_factor, flat, table_start
+    return nodes, start, factor_table, flat, table_start

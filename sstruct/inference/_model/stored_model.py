@@ -89,29 +89,29 @@ def _check_finite_or_inf(state, name):
 
 def _check_edges(state, n_labels):
     """Check edges, their weights and their tables."""
-    edges, start, of_edge = state["edges"], state["table_start"], state["edge_table"]
+    edges, start, edge_table = state["edges"], state["table_start"], state["edge_table"]
     if edges.shape[1] != 2:
         raise ValueError(f"edges has shape {edges.shape}, expected two columns")
     checked_simple_edges(edges, len(n_labels))
     _check_starts(state, "table_start", "tables")
     _check_table_numbers(state, "edge_table", len(edges), "table_start")
-    shapes = table_shapes(start, of_edge, n_labels[edges])
-    wrong = (shapes[of_edge] != n_labels[edges]).any(axis=1)
+    shapes = table_shapes(start, edge_table, n_labels[edges])
+    wrong = (shapes[edge_table] != n_labels[edges]).any(axis=1)
     if wrong.any():
         e = int(wrong.argmax())
         raise ValueError(
-            f"edge_table[{e}] is a table of a different shape: {shapes[of_edge[e]].tolist()}, "
+            f"edge_table[{e}] is a table of a different shape: {shapes[edge_table[e]].tolist()}, "
             f"expected {n_labels[edges[e]].tolist()}"
         )
     if not np.array_equal(np.diff(start), shapes.prod(axis=1)):
         raise ValueError("table_start does not match the numbers of labels of the edges")
     _check_finite_or_inf(state, "tables")
-    checked_weights(state["weights"], of_edge, state["tables"], start)
+    checked_weights(state["weights"], edge_table, state["tables"], start)
 
 
 def _check_factors(state, n_labels):
     """Check scopes of factors and their tables."""
-    start, nodes, of_factor = state["factor_start"], state["factor_nodes"], state["factor_table"]
+    start, nodes, factor_table = state["factor_start"], state["factor_nodes"], state["factor_table"]
     _check_starts(state, "factor_start", "factor_nodes")
     sizes = np.diff(start)
     if len(sizes) and not 3 <= sizes.min() <= sizes.max() <= MAX_NODES:
@@ -123,7 +123,7 @@ def _check_factors(state, n_labels):
         )
     _check_starts(state, "factor_table_start", "factor_tables")
     _check_table_numbers(state, "factor_table", len(sizes), "factor_table_start")
-    n_entries = np.diff(state["factor_table_start"])[of_factor]
+    n_entries = np.diff(state["factor_table_start"])[factor_table]
     for size in np.unique(sizes):
         which = np.flatnonzero(sizes == size)
         scopes = np.sort(nodes[start[which, None] + np.arange(size)], axis=1)

@@ -90,12 +90,12 @@ def _paths(n_nodes, edges, least):
     if len(edges) == 0:
         return np.empty(0, dtype=np.int32)
     # Edges with the same index difference form paths.
-    differences, of_edge = np.unique(np.abs(edges[:, 1] - edges[:, 0]), return_inverse=True)
+    differences, path_index = np.unique(np.abs(edges[:, 1] - edges[:, 0]), return_inverse=True)
     if len(differences) <= least:
-        return of_edge.astype(np.int32)
+        return path_index.astype(np.int32)
     # 0, 1, n - 1, 2, n - 2, ... and its rotations: along one, the sums of the ends of edges are s
     # and s + 1 modulo n, for even n.
     n = n_nodes + n_nodes % 2
     zigzag = edges.sum(axis=1) % n // 2
-    used, of_edge = np.unique(zigzag, return_inverse=True)
-    return of_edge.astype(np.int32) if len(used) <= least else None
+    used, path_index = np.unique(zigzag, return_inverse=True)
+    return path_index.astype(np.int32) if len(used) <= least else None
