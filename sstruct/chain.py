@@ -388,8 +388,8 @@ class ChainSSVM(ExportMixin, SequenceSSVM):
         Warns
         -----
         UserWarning
-            If each sequence has one node, so that no transitions are learned, as for 2-D X, unless
-            ``transitions=False``; or if sequences are empty.
+            If each sequence has only one node, as for 2-D X, and no transitions are learned (unless
+            ``transitions=False``); or if sequences are empty.
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 

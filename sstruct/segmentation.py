@@ -132,7 +132,7 @@ class SegmentSSVM(SequenceSSVM):
     ignore_label : object, default=None
         Label of nodes whose label is unknown. Such nodes, and nodes whose label is None, NaN or
         masked, are ignored in training (the sequence is split there), in the loss and in ``score``,
-        but are still predicted. Segments next to them may continue there, so that their duration is
+        but are still predicted. Segments next to them may continue there, so their duration is
         unknown: in training they have no duration weight and no minimum. If None, all labels must
         be known, and a missing one raises an error. Use -1 for label arrays padded with -1.
     lam : float or "auto", default="auto"
@@ -324,7 +324,7 @@ class SegmentSSVM(SequenceSSVM):
     `segment_features`, or a loss of segments or boundaries, all segments are compared: O(sum of
     L (nnz + K (K + D))) operations for segments of up to D nodes, with D = L without
     `max_duration`, and G D instead of D for a function with G results. The memory is O(L K), plus
-    O(L D G) for the results of a function. Sequences are not split into windows, so that training
+    O(L D G) for the results of a function. Sequences are not split into windows, so training
     on many sequences is faster than on few long ones.
 
     See :doc:`/how_to/segments`.
@@ -423,7 +423,7 @@ class SegmentSSVM(SequenceSSVM):
         Warns
         -----
         UserWarning
-            If each sequence has one node, so that no transitions are learned, or if sequences are
+            If each sequence has only one node, and no transitions are learned; or if sequences are
             empty.
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))

@@ -40,7 +40,7 @@ def spans_of(
         - ``"bioes"``: also, the last label is E, and a span of one label is S;
         - ``"bilou"``: as ``"bioes"`` with the letters L and U for E and S;
         - ``"iob1"``: B only if the span follows another one of the same type;
-        - ``"io"``: no other letter, so that adjacent spans of the same type are one span.
+        - ``"io"``: no other letter, so adjacent spans of the same type are one span.
     invalid : {"repair", "drop", "raise"}, default="repair"
         How to treat labels that do not follow the scheme, such as I after O in ``"bio"``.
 

@@ -2,7 +2,7 @@
 # (a) Workspaces have many arrays, which grow with the problems and are freed with the workspace. This
 #     base class stores their pointers and allocated sizes, and frees them.
 # (b) A field is identified by its address, which is constant during the life of the object. There are
-#     few fields, and they are requested once per problem, so that a linear search is sufficient.
+#     few fields, and they are requested once per problem, so a linear search is sufficient.
 # (c) The C library keeps the memory of freed arrays of up to 32 MB for later arrays, but larger vectors
 #     cannot use it. `return_freed_memory` returns it to the system.
 """Workspaces with arrays that grow without the GIL."""

@@ -147,7 +147,7 @@ class ConformalSSVM(HeldOutPredictor):
     the coverage is therefore higher than the level: at a level of 90 %, the sets of the digits of
     :func:`~sstruct.datasets.load_digit_dates` contain 99 % of the true ones. With
     ``allow_empty=True``, t can be negative, and a prediction whose margin over the second-best
-    label or labeling is smaller than -t has an empty set, so that the coverage is close to the
+    label or labeling is smaller than -t has an empty set, so the coverage is close to the
     level. An empty set marks an uncertain prediction, not an impossible one. MAPIE's LAC sets can
     be empty in the same way.
 

@@ -121,8 +121,8 @@ class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
     Tuning for macro F1 can reduce micro F1 and increase the Hamming loss.
 
     In a hierarchy, labels without all of their ancestors are removed. With constraints, as few
-    labels as possible are changed so that the set satisfies them. Other interactions influence the
-    scores, but a set of labels above their thresholds need not be the best set of any weights.
+    labels as possible are changed such that the set satisfies them. Other interactions influence
+    the scores, but a set of labels above their thresholds need not be the best set of any weights.
 
     In addition to the fits, the thresholds take O(n K log(n K)) operations per split and O(n K)
     memory for n rows and K labels.

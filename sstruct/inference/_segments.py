@@ -62,7 +62,7 @@ def segment_viterbi(
         a dict does not contain: no maximum.
     split : float or array-like of shape (n_labels,), default=None
         Score of a boundary between two adjacent segments with the same label, for all labels or for
-        each, in place of a transition. None: adjacent segments have different labels, so that a run
+        each, in place of a transition. None: adjacent segments have different labels, so a run
         of equal labels is one segment.
     classes, mask, start, end, n_jobs : optional
         As in :func:`viterbi`.
@@ -93,7 +93,7 @@ def segment_viterbi(
     Notes
     -----
     The result is exact. The time is O(n_positions n_labels (n_labels + n_bins)), also without a
-    maximum duration: all durations of a bin have the same score, so that the best one is the
+    maximum duration: all durations of a bin have the same score, so the best one is the
     maximum in a moving window [1]_, in constant time per position, and a minimum or maximum
     duration only moves the ends of windows. The memory in addition to the input is
     O(n_positions n_labels).

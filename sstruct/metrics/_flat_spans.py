@@ -45,7 +45,7 @@ def same_bounds(true, found):
 def sorted_types(true, found):
     """Return the types that occur, sorted if possible, and their code for each index in `kinds`.
 
-    The last code is -1, so that the index -1 is mapped to itself.
+    The last code is -1, so the index -1 is mapped to itself.
     """
     used = np.unique(np.append(true.kind, found.kind)).tolist()
     types = ordered(true.kinds[k] for k in used)

@@ -24,8 +24,9 @@ def fit_temperature(loss):
     Returns
     -------
     temperature : float
-        If all samples are predicted without an error, so that a lower temperature always decreases
-        the loss, the one at which their joint probability is 1/2.
+        The minimizer of the loss. If all samples are predicted without an error, a lower
+        temperature always decreases the loss; the result is then the temperature at which their
+        joint probability is 1/2.
     warning : str or None
         Why the loss has no minimum.
     """

@@ -313,7 +313,7 @@ class FitTask:
     Attributes
     ----------
     active : bool
-        Whether a callback is registered, so that the solver must call `after_pass`.
+        Whether a callback is registered. The solver must then call `after_pass`.
     """
 
     def __init__(self, estimator, training, max_passes, attributes):

@@ -13,7 +13,7 @@ MAX_LISTED = 5
 
 @dataclass(frozen=True)
 class SampleData:
-    """The data of a fit, so that the first samples can be compared with those of another fit.
+    """The data of a fit, for comparing the first samples with those of another fit.
 
     Attributes
     ----------

@@ -135,8 +135,8 @@ def concave_convex(found, latent, codes, training):
     Raises
     ------
     ValueError
-        If the objective increases by more than the gap of a fit and rounding errors, so that
-        completions are not exact although they should be.
+        If the objective increases by more than the gap of a fit and rounding errors, which shows
+        that completions are not exact although they should be.
     """
     found.model.set_params(warm_start=_can_continue(found.model, training, latent))
     while len(found.rows) < latent.max_rounds and not found.converged:

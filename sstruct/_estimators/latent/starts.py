@@ -119,7 +119,7 @@ def first_states(known, labels, n_states, random):
 def randomly_weighted(sample_weight, n_samples, random):
     """Return sample weights for ``fit``, multiplied by random numbers: the Bayesian bootstrap.
 
-    The numbers are exponential, so that no weight is 0 and no label is lost. [Rubin 1981, The
+    The numbers are exponential, so no weight is 0 and no label is lost. [Rubin 1981, The
     Bayesian Bootstrap, Annals of Statistics 9(1)]
     """
     draws = random.exponential(size=n_samples)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sstruct._compat.public_module import public_module
 from sstruct._estimators.core.fitted_state import CheckedState, Field, FittedState, raise_unexpected
 
-# At least every 32nd row is stored whole, so that access to any row remains fast.
+# At least every 32nd row is stored whole, so access to any row remains fast.
 WHOLE_EVERY = 32
 
 

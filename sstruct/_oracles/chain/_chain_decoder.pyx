@@ -24,7 +24,7 @@ cdef Py_ssize_t LARGEST_WHOLE = 2**22, LARGEST_STRETCH = 2**16
 
 
 cdef class ChainDecoder(Storage):
-    """Decodes one chain at a time; owns the scratch memory, so that each thread has its own.
+    """Decoder of chains, one at a time; each thread requires its own decoder.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 # (a) The scores that chains share: transitions, and labels at both ends. They are padded once for many
 #     chains; the caller has validated them.
 # (b) Transitions are one table, one table per pair of neighboring positions, or stored entries by column;
-#     transitions that are not stored are forbidden, so that a step visits only stored ones.
+#     transitions that are not stored are forbidden, so a step visits only stored ones.
 # (c) Scores of nodes are read where they are, float32 or float64 with any strides, a few rows at a time.
 """Scores that chains share, and rows of node scores."""
 

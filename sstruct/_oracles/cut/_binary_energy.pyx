@@ -8,7 +8,7 @@
 #     costs of equal labels requires no node terms, as in images.
 # (c) Roof duality: node v has a complement v + V with label 1 - x_v. A repulsive edge (u, v) is an
 #     attractive one between u and the complement of v. Each term enters twice, once with all its
-#     nodes complemented, so that the graph is symmetric. If v is on the sink side of the minimum cut with
+#     nodes complemented, so the graph is symmetric. If v is on the sink side of the minimum cut with
 #     the smallest sink side, its complement is on the source side, and every minimum of E has x_v = 1.
 # (d) Edges that are repulsive only because of rounding (relative to their costs) are treated as
 #     modular, 00 + 11 = 01 + 10.

@@ -6,7 +6,7 @@
  * residual, head, sister (the reverse arc).
  * (c) A grid stores only residuals, one for each node and direction; head and sister are computed
  * from the indices. Its nodes are padded by a row above and below and one column, whose arcs have
- * no residual, so that no border needs to be tested.
+ * no residual, so no border needs to be tested.
  * (d) The algorithm is in search_trees.h, compiled once for each kind of neighborhood.
  * (e) A search may be stopped by a signal. The flow is not maximal then; only `sstruct_flow_solve`, which
  * starts from the capacities again, may follow.

@@ -41,7 +41,7 @@ cdef double tree_score(Py_ssize_t n, const double* scores, const int32_t* heads)
 
 
 cdef class DependencyDecoder(Storage):
-    """Decodes one sentence at a time; owns the scratch memory, so that each thread has its own."""
+    """Decoder of sentences, one at a time; each thread requires its own decoder."""
 
     def tree(self, const double[:, ::1] scores not None, bint single_root):
         """Return the heads of the best tree, int32, and its score, -inf if all trees are forbidden.

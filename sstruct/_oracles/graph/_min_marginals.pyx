@@ -8,7 +8,7 @@
 #     from those of other nodes (Kohli and Torr). Then the changed residuals are restored.
 # (c) A breadth-first search from the node finds the nearest terminals until their capacity is that of
 #     the node's arcs, and then saturates the search tree; this is repeated while flow is found. No
-#     residual arc leads from a node with label 0 to one with label 1, so that all paths stay among the
+#     residual arc leads from a node with label 0 to one with label 1, so all paths stay among the
 #     nodes that have the label of the forced one. All paths are shortest ones, so the search terminates; it
 #     terminates early if nearby terminals have residual capacity.
 # (d) Residuals of saturated arcs or terminals that are due to rounding are set to 0; otherwise searches

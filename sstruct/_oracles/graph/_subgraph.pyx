@@ -1,6 +1,6 @@
 # Design:
 # (a) Some nodes of a graph are free, the others are fixed to their labels. The edges between a free and
-#     a fixed node become node costs, so that the free nodes form an ordinary graph.
+#     a fixed node become node costs, so the free nodes form an ordinary graph.
 # (b) A hub is joined to half of the nodes or more, such as a node for a whole image among its cells. It
 #     tends to keep its label in moves of single labels and of forests: these change the others while it is
 #     fixed, and vice versa. Therefore, the others are decoded given each of its labels in turn.

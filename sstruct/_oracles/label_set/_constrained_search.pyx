@@ -4,8 +4,8 @@
 # (b) A multiplier (price) of each constraint gives an upper bound: the constraints are added to the score,
 #     times their prices, and each variable takes its best value. Multipliers are improved one by one
 #     (block coordinate descent of the dual): to the midpoint of the values that minimize the bound given
-#     the other multipliers, so that scores pass along chains of constraints. All multipliers start at 0
-#     in every call, so that results do not depend on earlier calls.
+#     the other multipliers, so scores pass along chains of constraints. All multipliers start at 0
+#     in every call, so results do not depend on earlier calls.
 # (c) Depth-first branch and bound. A variable that deviates from its best value lowers the bound by the
 #     absolute value of its reduced score. Variables are fixed if a constraint or the best value found
 #     so far implies it. Multipliers are improved at each node, for the variables that are still free;

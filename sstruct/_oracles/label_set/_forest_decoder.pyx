@@ -1,6 +1,6 @@
 # Design:
 # (a) Max-sum with the states off and on. Node K is the parent of all roots and always on, with edges of
-#     score 0, so that a forest is one tree and roots need no special case.
+#     score 0, so a forest is one tree and roots need no special case.
 # (b) A hierarchy has one more rule: all labels below a label that is off are off. It has no edges, only
 #     parents.
 # (c) Without edges, every label is a child of node K: labels are decided independently.

@@ -5,7 +5,7 @@
 #     no cycle.
 # (b) The search labels edges breadth first. All forests are rooted at an end u of the new edge; in
 #     each, the labeled edges are a subtree that contains u, whose nodes are `inside`. An edge is
-#     labeled from a node that is inside, so that one of its ends is inside in every forest when it is
+#     labeled from a node that is inside, so one of its ends is inside in every forest when it is
 #     taken from the queue. The unlabeled edges of its cycle are those on the path from the other end
 #     up to the first node inside. If there is no path, it closes no cycle in that forest.
 # (c) A search that fails has found a set of edges that is too dense for k forests, so k must be
@@ -95,7 +95,7 @@ cdef class ForestPartition:
     edges : ndarray of shape (E, 2), dtype int32
         Simple edges, validated by the caller.
     n_forests : int
-        At least 1 and at most the smallest possible number, so that the result is minimal.
+        Number of forests to start with, from 1 to the smallest possible number.
 
     Notes
     -----

@@ -4,13 +4,13 @@
 #         E = sum_v (costs_v + sum_e m_ev) + sum_e (cost_e - sum_v m_ev),
 #     where the sum of the minima of all terms is a lower bound for any m.
 # (b) Constraints (_hard_terms.pyx) forbid labels and pairs, by infinite costs, and add auxiliary nodes
-#     without costs. Multipliers are finite, so that forbidden labels and pairs remain forbidden.
+#     without costs. Multipliers are finite, so forbidden labels and pairs remain forbidden.
 # (c) Auxiliary nodes come first. Sweeps then choose the states of counters before the labels that have to
 #     agree with them, and find allowed labels earlier. On grids of 100 nodes with four constraints,
 #     searches visit a third as many nodes of the tree as with auxiliary nodes at the end.
 # (d) A price p of a counter adds p to the costs of all counted labels, and subtracts p times the number
 #     from the cost of the last auxiliary node. The multipliers of the links transfer p times the number
-#     of earlier nodes along the chain, so that the other terms do not change.
+#     of earlier nodes along the chain, so the other terms do not change.
 """Roots of searches with the costs of graphs."""
 
 from libc.math cimport INFINITY, fabs

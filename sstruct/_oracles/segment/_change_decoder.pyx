@@ -29,7 +29,7 @@ cdef int64_t NO_END = np.iinfo(np.int64).max
 
 
 cdef class ChangeDecoder(Storage):
-    """Decodes one signal at a time; owns the scratch memory, so that each thread has its own."""
+    """Decoder of signals, one at a time; each thread requires its own decoder."""
 
     cdef int prepare(self, const ChangeScores* scores) except -1 nogil:
         """Allocate memory for a signal, and list the costs with a weight."""

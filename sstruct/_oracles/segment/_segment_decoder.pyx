@@ -11,7 +11,7 @@
 # (d) The score of an edge between two nodes of a segment is edge[k, k], as in a chain, so that without
 #     durations this is the decoder of chains. Two segments with the same label may only be neighbors if
 #     `split` has the score of the boundary. A code has the label of each node, plus K where a segment
-#     starts after one with the same label, so that each segmentation has one code.
+#     starts after one with the same label, so each segmentation has one code.
 # (e) If a segment may continue outside of the chain, its duration is unknown: it has no duration score
 #     and no minimum duration; the maximum duration applies to its nodes in the chain.
 # (f) Whole segments may have scores, which depend on both ends (`_segment_terms.pxd`). Then all starts in
@@ -40,7 +40,7 @@ cdef double LARGEST_SCORE = LARGEST
 
 
 cdef class SegmentDecoder(Storage):
-    """Decodes one chain at a time; owns the scratch memory, so that each thread has its own.
+    """Decoder of chains of segments, one at a time; each thread requires its own decoder.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ def depth_by_depth(parents):
 
 
 def parents_first(parents):
-    """Sort the nodes of a forest so that parents come before their children.
+    """Sort the nodes of a forest such that parents come before their children.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # Design:
 # (a) Everything that a solver requires of a structured problem, block by block. Steps never use features.
-#     phi(x_i, y) = B_i sigma_i(y) is linear in a small indicator of the labeling, so that methods
+#     phi(x_i, y) = B_i sigma_i(y) is linear in a small indicator of the labeling, so methods
 #     add phi(x_i, y) to a vector (`scatter`), and never return it.
 # (b) A labeling is an int32 code of `code_size(i)` entries, opaque to the solver.
 # (c) Methods run without the GIL and report errors (`except -1`); there are no silent fallbacks.

@@ -6,7 +6,7 @@
 #     label by label. It is made when it is first needed, and changes are written back when tracking ends;
 #     until then the original is out of date. Potentials are products of small blocks of rows and labels.
 # (c) Products with the copy have other last bits than those with the original. Which of them is used
-#     depends only on the block and on the pass, so that results do not depend on other blocks or threads.
+#     depends only on the block and on the pass, so results do not depend on other blocks or threads.
 # (d) The weight that scores of labels share follows the weights of features, and is not in the copy.
 """Weights of node features, for products with feature rows."""
 

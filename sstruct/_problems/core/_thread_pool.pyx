@@ -1,9 +1,9 @@
 # Design:
 # (a) Threads process numbered tickets, each thread with its own problem (`fork`). The result of a task
-#     depends only on its ticket and is written to the entry of the ticket, so that results do not depend
+#     depends only on its ticket and is written to the entry of the ticket, so results do not depend
 #     on the assignment or the number of threads.
 # (b) Threads live from `open` to `close`, for one pass, or for all passes of a `with` block. They are
-#     Python threads, so that a task may raise. The caller processes tickets too, and checks for
+#     Python threads, so a task may raise. The caller processes tickets too, and checks for
 #     signals. With one thread, it only executes a loop. If a pass ends early, the tasks of other
 #     threads also end, at their next check (`_interruption`). The memory that tasks use belongs to the
 #     caller and is freed after the pass. `close` therefore waits until all threads have finished, and

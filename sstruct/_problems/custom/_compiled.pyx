@@ -1,6 +1,6 @@
 # Design:
 # (a) A user's oracle of C functions as a BlockProblem: like CallableProblem, but calls use function
-#     pointers without the GIL instead of Python methods, so that oracles run in threads.
+#     pointers without the GIL instead of Python methods, so oracles run in threads.
 # (b) A labeling is an array of labels whose length is determined by the sample; its features are given
 #     as index and value, possibly with repeated indices. Everything that a function writes is validated
 #     before use: return value, labels, indices, numbers. Its memory accesses cannot be checked.

@@ -6,7 +6,7 @@
 #     (KP), then the pairwise part, without padding. `graph_layout` has the positions.
 # (c) Scores are maximized here, costs are minimized by the decoder: its costs are minus the potentials.
 #     Whatever the decoder returns, the answer is never worse than the truth, and its value is computed
-#     here by the same sums as the truth's, so that a hinge is never negative.
+#     here by the same sums as the truth's, so a hinge is never negative.
 # (d) A fixed cost f of neighbors with different labels is not a weight. It is part of every score, so
 #     L(y) = sum_v c_v cost[truth_v, y_v] - f(y) + f(truth) in planes.
 # (e) If labels are known, the caller removes their nodes and passes the contributions of their edges to
@@ -27,7 +27,7 @@
 #     of the image's.
 # (j) Nodes of different types have different numbers of labels: the first of the K labels. Decoders use the
 #     same K for all nodes; the other labels get a cost at the node that exceeds any gain at the node and
-#     its edges, so that no minimum contains them, and a lower bound for all labels is also valid for the
+#     its edges, so no minimum contains them, and a lower bound for all labels is also valid for the
 #     allowed ones. Labels that are not allowed but remain after a heuristic are replaced, with a gain.
 """Joint feature map, loss and max-oracle of GraphCRFSSVM and GridCRFSSVM."""
 
@@ -68,7 +68,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
 cdef class LastLabelings:
     """The labeling found by the last training call of each block; shared by forks.
 
-    Only one thread processes a block at a time, so that no lock is required.
+    Only one thread processes a block at a time, so no lock is required.
     """
 
     cdef int32_t[::1] labels                    # labels of all blocks, concatenated
@@ -825,8 +825,8 @@ def max_marginals(GraphProblem problem not None, const double[::1] w, is_forest,
         Without labels.
     w : ndarray of shape (n_weights,)
     is_forest : array-like of bool of shape (n_blocks,)
-        Whether a graph has no cycles, so that it is decoded exactly. Must not be true for a graph
-        with a cycle.
+        Whether a graph has no cycles; it is then decoded exactly. Must not be true for a graph with a
+        cycle.
     n_threads : int
         Number of threads; the scores do not depend on it.
 

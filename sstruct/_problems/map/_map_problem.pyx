@@ -8,7 +8,7 @@
 #     |w|^2 / (2c) - h(mu + w) + <w, sum_t E_t y0> with lam = 1 / c. A center that is moved by
 #     -c P sum_t E_t y0 includes the last term: see sstruct/_solvers/proximal/ascent.py.
 # (b) A code contains the label of each position in the tree, then the eight bytes of its free term
-#     f_t(y), so that its score requires only look-ups at shared nodes. y0 is the answer at w = 0, or at
+#     f_t(y), so its score requires only look-ups at shared nodes. y0 is the answer at w = 0, or at
 #     the multipliers passed to `begin`.
 # (c) A change of one label moves all copies of it: |psi|^2 has the factor 1 - 1 / copies, and the
 #     engine's line search is exact. `published`: distances without this factor, as in the paper.

@@ -2,7 +2,7 @@
 # (a) Terms of a decomposition other than trees: terms over nodes of the model, each with its own cost
 #     and a min-oracle. MapProblem adds shares of the node costs and multipliers, and handles codes,
 #     scores, distances and steps, which do not depend on the kind of a term.
-# (b) One object represents all terms of a type, so that models with thousands of terms do not require
+# (b) One object represents all terms of a type, so models with thousands of terms do not require
 #     thousands of objects. The types are assignments (_assignment), sums along rays (_ray_sums), and
 #     user terms (_user_terms).
 """Terms of models that are not trees."""

@@ -11,7 +11,7 @@
 #     binary search only find corners of the convex hull of the points (h, g). If the points form a convex
 #     set (`narrow`), one angle remains: h g has one maximum along its border, where h g' + h' g = 0, and
 #     the query determines the side on which it lies.
-# (d) h and g of a labeling are computed from w, so that a large lam does not reduce the accuracy.
+# (d) h and g of a labeling are computed from w, so a large lam does not reduce the accuracy.
 """Searches for the labeling with the largest product of score and loss."""
 
 from libc.math cimport INFINITY, sqrt

@@ -61,7 +61,7 @@ cdef class SlackProblem(WrappedProblem):
     Notes
     -----
     ``maximize`` with loss weight m finds argmax_y L(y) (m + <w, phi(y) - phi(truth)>). Searches read
-    the weights of the last call again in ``scores``, so that they must still exist then.
+    the weights of the last call again in ``scores``, so they must still exist then.
     """
 
     def __init__(self, BlockProblem problem not None, search="auto", memory=None):

@@ -754,7 +754,7 @@ def max_marginals(TreeProblem problem not None, const double[::1] w):
     Parameters
     ----------
     problem : TreeProblem
-        Without labels, so that all parts are included.
+        Must not have labels, which would remove parts that are not annotated.
     w : ndarray of shape (n_weights,)
 
     Returns

@@ -6,7 +6,7 @@
 # (c) If such an oracle returns an upper bound, the hinge loss is that bound and the primal is a valid
 #     upper bound. Block gaps are still computed from the labelings found: visiting a block because of
 #     a loose bound gains nothing.
-# (d) Oracle calls store no state for later calls, so that a full pass does not change other passes.
+# (d) Oracle calls store no state for later calls, so a full pass does not change other passes.
 # (e) Threads write to separate entries, and sums run in the order of the blocks.
 """A pass that computes hinge losses and block gaps at fixed weights."""
 

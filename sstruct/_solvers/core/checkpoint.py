@@ -194,7 +194,7 @@ class Checkpoint:
         )
 
     def due(self):
-        """Whether to save now, so that saving takes only a small share of the total time."""
+        """Return whether to save now; saving takes only a small share of the total time."""
         return seconds() >= self.next_save
 
     def save(self, arrays, notes):

@@ -70,7 +70,7 @@ class Options:
 
     @property
     def needs_gaps(self):
-        """Whether passes depend on true block gaps, so that they must be refreshed."""
+        """Whether passes depend on the true block gaps, which must then be refreshed."""
         return self.sampling == "gap" or self.cache
 
 
@@ -109,7 +109,7 @@ class Setup:
         Factor of the step on each block, for solvers that make one step per block. None means
         `block_weight`, scaled to mean 1.
     online : bool
-        Whether the problem has only some of the samples, so that there is no objective to certify.
+        Whether the problem has only some of the samples. There is then no objective to certify.
     held_out : BestWeights or None
         Selection of the best weights, for solvers that support `early_stopping`.
     """
@@ -242,7 +242,7 @@ class Solver:
         # Value of the objective before the first certificate.
         self.unknown = math.inf if self.certifies else math.nan
         self.primal, self.exact = self.unknown, True
-        # Whether oracles stopped early in the last certificate, so that `primal` may be too large.
+        # Whether oracles stopped early in the last certificate; `primal` may then be too large.
         self.is_loose = False
         self.pass_average = PassAverage(problem.n_weights) if options.pass_average else None
         # At the last certificate: gap (of the average, if there is one) over its estimate. Its

@@ -61,7 +61,7 @@ def kept_warm_start(warm):
 
 
 def rescaled(warm, lam, block_weight):
-    """Change the dual weights so that the weights w do not change.
+    """Change the dual weights such that the weights w do not change.
 
     With w = sum_i q_i / lam sum_y alpha_i(y) psi_i(y), all alphas except the truth's are multiplied
     by the old q_i / lam divided by the new one, and the truth gets the rest. If that is negative

@@ -213,7 +213,7 @@ cdef int step_exactly(
         const int32_t* code, bint alone) except -1 nogil:
     """Make the step of a visit, scored at the w of the lane, towards the labeling that was found.
 
-    alone : whether it was found at this w, so that scores of a hit and potentials are still valid
+    alone : whether it was found at this w; scores of a hit and potentials are then still valid
     """
     cdef StepKind kind = batch.kind
     cdef Py_ssize_t i = visit.block, s = visit.hit, count, at

@@ -8,7 +8,7 @@
 #     outcomes, majorized by 1 + 2 rho on the diagonal) and update the multipliers. If no label was
 #     admitted, it finally searches for an edge that admits labels.
 # (c) The search for labels uses their scores, over all labels or one label group drawn per visit. A
-#     label that is not admitted has no messages, so that it enters if its score plus cost is positive.
+#     label that is not admitted has no messages, so it enters if its score plus cost is positive.
 #     Groups are ranges: one is drawn at random, so that all labels have the same chance, and products
 #     with a range vectorize.
 # (d) For an edge without variables, only the outcome (1, 1) has a score, its weight v. Messages may be

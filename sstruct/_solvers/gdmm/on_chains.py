@@ -72,7 +72,7 @@ class GDMMFit(Solver):
     Parameters
     ----------
     setup : Setup
-        Of a ChainProblem. If the option `rho` is "auto", it is adapted so that the relative
+        Of a ChainProblem. If the option `rho` is "auto", it is adapted such that the relative
         residuals of agreement and of movement are balanced.
 
     References

@@ -2,7 +2,7 @@
 # (a) The iterates of the structured perceptron and of its passive-aggressive variant (_step_state.pyx).
 #     A visit decodes without the loss. If the prediction has a positive loss, the visit adds
 #     tau (phi(truth) - phi(prediction)), which changes only positions where these differ.
-# (b) The average of w_1 ... w_T: the step of visit k is in w_k ... w_T, so that
+# (b) The average of w_1 ... w_T: the step of visit k is in w_k ... w_T, so
 #     sum_t w_t = (T + 1) w_T - moment.
 # (c) With bounds, a visit projects: the change by clipping is a part of its step, and enters the moment
 #     too. Only bounded weights are checked.

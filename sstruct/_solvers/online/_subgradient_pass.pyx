@@ -2,9 +2,9 @@
 # (a) The iterates of stochastic subgradient descent (_step_state.pyx). With step 1 / (lam t),
 #     the t-th iterate is a mean: w_t = z_t / t, where z_t is the sum of n q_i / lam psi_i(y_i) over the
 #     t visits so far. A visit adds one plane to z, without any scaling. The argmax of the oracle does
-#     not change with scale, so that it can use z itself, with losses multiplied by t.
+#     not change with scale, so it can use z itself, with losses multiplied by t.
 # (b) The average has weights proportional to t: 2 / (T (T + 1)) sum_t t w_t, and t w_t = z_t. The plane
-#     of visit k is in z_k ... z_T, so that sum_t z_t = (T + 1) z_T - moment.
+#     of visit k is in z_k ... z_T, so sum_t z_t = (T + 1) z_T - moment.
 # (c) With bounds, the iterate is w_t = clip(z_t / t): the minimizer over the box of the t linearized
 #     objectives so far (dual averaging with the objective's own regularizer; Xiao 2010). The iterate and
 #     the average are then stored as vectors, with O(n_weights) operations per visit. With a prior w_0,

@@ -10,7 +10,7 @@ from sstruct._solvers.online.step_solver import StepSolver
 class PerceptronFit(StepSolver):
     """Steps from the prediction of the model to the truth, and the mean of the iterates.
 
-    No objective is minimized, so that ``primal`` and ``dual`` are NaN. A pass over all samples
+    No objective is minimized, so ``primal`` and ``dual`` are NaN. A pass over all samples
     without a mistake is the last one, since later passes would not change the last iterate.
 
     Parameters

@@ -14,7 +14,7 @@ psi_i(y)>, and
 breakpoint is smaller than that of [O16], section 4: there, w remains the vector of the dual
 weights, which are multiplied by lam' / lam; here they are kept, or multiplied by the factor with
 the largest dual value. From there, the solver continues to a gap of kappa eps. A smaller gap makes
-the segment longer, but any pass improves the state, so that the first point with a gap of at most
+the segment longer, but any pass improves the state, so the first point with a gap of at most
 kappa eps becomes a breakpoint. Iterates oscillate around the optimum while D only rises; therefore
 the w with the smallest known P is combined with the newest dual weights. Only at the first
 breakpoint, w must be the vector of its dual weights.
@@ -43,7 +43,7 @@ of G between 0 and a point above the target gap lies above G. From there, lambda
 factors, with alpha kept and a few passes at each lambda, as long as alpha satisfies l >= h(0) -
 eps. On OCR letters the first breakpoint becomes a thousand times smaller; in these three decades,
 segments of constant w, each by a factor 0.9 below the previous one, would approximate multiples of
-one vector. Only the convexity of h is used, so that margin and slack rescaling are treated in the
+one vector. Only the convexity of h is used, so margin and slack rescaling are treated in the
 same way.
 
 Bounds must include 0. Let z' be z with 0 in place of entries whose sign a bound of 0 forbids, and

@@ -7,7 +7,7 @@ neither do z = lam v = sum_i q_i sum_y alpha_i(y) psi_i(y) and l of dual weights
 
 is known for every lambda. So is the dual, for alpha and for sigma alpha, where the dual weights of
 all labelings except the truths are multiplied by sigma <= 1 and the truths get the rest (their
-planes are zero, so that z and l become sigma z and sigma l):
+planes are zero, so z and l become sigma z and sigma l):
 
     D_lam(sigma alpha) = sigma l - sigma^2 |z|^2 / (2 lam),
 
@@ -15,13 +15,13 @@ which is largest for sigma = min(1, lam l / |z|^2).
 
 P is linear in lambda and touches the optimal value from above where w is optimal; D touches it from
 below where alpha is. Their difference therefore grows quadratically with the distance from there.
-It is convex in lambda (P - D is convex in lambda and sigma jointly), so that it is at most eps on
+It is convex in lambda (P - D is convex in lambda and sigma jointly), so it is at most eps on
 an interval. [O16], section 4, uses sigma = lam' / lam, for which v is constant and the gap grows
 linearly.
 
 **Bounds.** D_lam(sigma alpha) = sigma l + min lam/2 |w|^2 - sigma <w, z> over the box. If all
 bounds are 0, the formula holds for z with 0 in place of entries whose sign they forbid. Other
-bounds do not lower the minimum, so that the formula is a lower bound of D. D_{rho lam}(rho alpha) =
+bounds do not lower the minimum, so the formula is a lower bound of D. D_{rho lam}(rho alpha) =
 rho D_lam(alpha) holds for all boxes; the larger of the two values is used.
 """
 

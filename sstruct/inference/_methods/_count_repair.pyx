@@ -1,6 +1,6 @@
 # Design:
-# (a) Labels of single nodes change: first so that the sum of the violations of all counters decreases, at
-#     the least cost, and then so that the cost decreases without violations.
+# (a) Labels of single nodes change. First, each change decreases the sum of the violations of all
+#     counters at the least cost; then, each change decreases the cost without violations.
 # (b) Other constraints are ignored; the caller checks them.
 # (c) A change takes time proportional to the size of the graph and of its counters. The work of a call
 #     is limited, since labels of large graphs may require as many changes as there are nodes.

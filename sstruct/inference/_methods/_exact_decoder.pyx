@@ -5,7 +5,7 @@
 #     labels, if they cost less, and from the multipliers of its root (_graph_root.pyx). Training calls
 #     store both for each graph. A certificate stores its own for its other calls of the same graph, at
 #     other weights. Training calls do not read what certificates store, so that the steps of fits do not
-#     depend on certificates; nor do other certificates, so that a resumed fit has the same bits.
+#     depend on certificates; nor do other certificates, so a resumed fit has the same bits.
 # (c) After a limit or a signal, the search returns a valid bound. Work is counted, not measured, so that
 #     results are reproducible; the time limit is optional.
 # (d) A hasty call (`set_hasty` of the problem) is limited to a few sweeps over the multipliers, which
