@@ -213,7 +213,7 @@ def test_cross_conformal_scores_come_from_the_models_of_the_splits(data):
 @pytest.mark.parametrize("target", ["labelings", "nodes"])
 def test_the_coverage_of_simulated_samples(target, noise):
     # For labelings without ties, the coverage given the held-out samples follows Beta(k, n + 1 - k)
-    # with k = ceil(0.9 (n + 1)), so that the number of covered samples is beta-binomial.
+    # with k = ceil(0.9 (n + 1)), so the number of covered samples is beta-binomial.
     # With little noise, most predictions are correct, and the coverage requires empty sets.
     rng = np.random.default_rng(0)
     draw = partial(sequences, rng, noise=noise, lengths=(3, 6))

@@ -78,7 +78,7 @@ def test_path_search(client, data, lams):
         for key in ("split0_test_score", "split1_test_score", "param_lam"):
             np.testing.assert_array_equal(remote.cv_results_[key], local.cv_results_[key])
         assert remote.best_lam_ == local.best_lam_
-        # The final fit runs in rounds to a gap of 0.01, so that its weights differ.
+        # The final fit runs in rounds to a gap of 0.01, so its weights differ.
         assert remote.score(*given) == pytest.approx(local.score(X, y), abs=0.02)
     with pytest.raises(ValueError, match="sample_weight is not supported for partitions"):
         clone(search).fit(partitions(X), partitions(y), np.ones(100))

@@ -1,6 +1,6 @@
 """Hostile values, and functions that return damaged copies of valid values.
 
-All draw from a ``random.Random``, so that a value is a function of its seed.
+All draw from a ``random.Random``, so a value is a function of its seed.
 """
 
 import copy
@@ -175,7 +175,7 @@ def _scaled(random, array):
 
 
 def _one_scaled(random, array):
-    """Scale one row, so that sizes differ much."""
+    """Multiply one row by one of FACTORS."""
     out = np.array(array, dtype=float)  # astype of a 3-D matrix writes out of bounds
     out[random.randrange(len(out))] *= random.choice(FACTORS)
     return out

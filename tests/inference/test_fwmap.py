@@ -69,7 +69,7 @@ def test_trees_are_exact(n_nodes, kind, seed, new_rng):
     assert result.status == ("PROVEN" if least < np.inf else "INFEASIBLE")
     if least < np.inf:
         assert result.energy == pytest.approx(least, abs=1e-12)
-        # The energy is an integer, so that a gap below 1 proves the optimum.
+        # The energy is an integer, so a gap below 1 proves the optimum.
         assert result.gap <= 1e-12 or (kind == "integer" and result.gap < 1)
 
 

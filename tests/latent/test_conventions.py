@@ -58,7 +58,7 @@ def test_sample_weights_equal_repeated_samples(data):
     weights = np.arange(len(X)) % 3
     copies = np.repeat(np.arange(len(X)), weights)
     tight = chain(tol=1e-9, max_iter=100_000)
-    # One round, because completions may tie at the optimum of a fit, so that rounding decides.
+    # One round, because completions may tie at the optimum of a fit, so rounding decides.
     weighted = quietly(LatentSSVM(tight, max_rounds=1).fit, X, y, weights)
     copied = [X[i] for i in copies], [y[i] for i in copies]
     copied = quietly(LatentSSVM(tight, max_rounds=1).fit, *copied)

@@ -35,7 +35,7 @@ def modules(tmp_path_factory):
         del sys.modules[name]
 
 
-# The problem: small integers, so that results agree exactly with the definition.
+# The data of the problem are small integers, so results agree exactly with the definition.
 
 
 def make_ordinals(module, rng, n_labels, n=5, F=3):

@@ -3,7 +3,7 @@
 The problems are chains, trees of parts, graphs with every pairwise model and enumerated planes;
 some are wrapped in a costly oracle.
 
-Features, weights and costs are small integers, so that sums are exact in any order, also in single
+Features, weights and costs are small integers, so sums are exact in any order, also in single
 precision, and results must agree to the bit.
 """
 
@@ -440,7 +440,7 @@ def test_invalid_copies_of_nodes(change, message):
 
 @pytest.mark.parametrize("pairwise", PAIRWISE)
 def test_answers_of_moves_are_no_worse_than_the_truth(rng, pairwise):
-    # The weights have any sign, so that moves often end at local optima.
+    # The weights have any sign, so moves often end at local optima.
     made = make_graphs(rng, pairwise, 3, (6, 5) * 6, decoder=GraphDecoder("expansion", 0))
     problem, n_worse = made.problem, 0
     for weight in (1.0, 0.0):

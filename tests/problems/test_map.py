@@ -1,6 +1,6 @@
 """Test trees of models as a block problem against enumeration.
 
-Costs and multipliers are multiples of 1/8 and numbers of copies are powers of two, so that sums are
+Costs and multipliers are multiples of 1/8 and numbers of copies are powers of two, so sums are
 exact in any order and results must agree to the bit; with three copies they agree to rounding.
 """
 

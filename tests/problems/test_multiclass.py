@@ -1,6 +1,6 @@
 """Test the contract and invalid arguments of MulticlassProblem.
 
-As in test_contract, features, weights and costs are small integers, so that results are exact.
+As in test_contract, features, weights and costs are small integers, so results are exact.
 """
 
 from types import SimpleNamespace

@@ -46,7 +46,7 @@ def satisfies(constraint, graph, y):
 
 
 def extendable(constraint, graph, y, sizes):
-    """Return whether the unknown labels (-1) can be chosen so that a constraint is satisfied."""
+    """Return whether the unknown labels (-1) can be chosen such that a constraint is satisfied."""
     choices = [
         [range(sizes[t][0]) if label < 0 else [label] for label in own] for t, own in enumerate(y)
     ]

@@ -299,7 +299,7 @@ def block_gaps(small, state, cached):
 @pytest.mark.parametrize("box", ["free", "mixed"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_cache_is_used_by_the_criterion_of_the_paper(rng, kind, box):
-    # All blocks are in one batch, so that the cache is searched at the w before the pass.
+    # All blocks are in one batch, so the cache is searched at the w before the pass.
     n = 30
     small = Small(rng, kind, lam=0.1, box=box, n=n, batch=n)
     state, pool = small.state(), ThreadPool(small.problem)

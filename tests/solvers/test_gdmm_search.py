@@ -44,7 +44,7 @@ def dense(entries, K):
 def test_every_sign_pattern_equals_enumeration(
     new_rng, K, padding, masked, ties, n_turns, n_changes, share_active, bound, exhaustive, key
 ):
-    """Scores increase and decrease between searches, so that bounds of blocks are outdated."""
+    """Change scores in both directions between searches, which makes bounds of blocks outdated."""
     rng = new_rng(key)
     penalty = np.zeros((K, K + padding))
     if masked:
@@ -52,7 +52,7 @@ def test_every_sign_pattern_equals_enumeration(
     expected = penalty[:, :K].copy()
     pairs = BoundedPairs(K, K + padding, penalty if masked else None, exhaustive)
     choices = np.argwhere(expected == 0)
-    # Most changes are in few rows and columns, so that their scores decrease again.
+    # Most changes are in few rows and columns, so their scores decrease again.
     changed = choices[rng.permutation(len(choices))[: 2 * K]]
     for _ in range(n_turns):
         for _ in range(n_changes if len(choices) else 0):

@@ -53,7 +53,7 @@ def test_primal_scales_the_weights_for_larger_lambda(rng, kind, box):
     small = Small(rng, kind, lam=0.05, box=box)
     state, warm = after_some_passes(small)
     before = small.alphas(state)
-    # Dual weights change by a factor of 200, capped so that they sum to at most 1, or by 1/2.
+    # Dual weights change by a factor of 200, capped such that they sum to at most 1, or by 1/2.
     lam, q = 0.1, small.q * np.where(np.arange(len(small.q)) % 2, 0.01, 4.0)
     again = started(small, warm, lam, q)
     capped = 0

@@ -44,7 +44,7 @@ def test_sharing_resumes_when_it_becomes_faster():
 
 def test_runs_that_a_lane_leaves_are_not_shared_for_a_while():
     runs = np.flatnonzero(shared(1.0, 0.6, left=True))
-    # One run in between is not shared for comparison, so that the pause is longer by one.
+    # One run in between is not shared for comparison, so the pause is longer by one.
     np.testing.assert_array_equal(runs[:2], [0, 2 + REST])
     assert len(runs) < 6
 

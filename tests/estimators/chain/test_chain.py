@@ -66,7 +66,7 @@ def test_input_kinds_agree(tiny_chains, kind):
     prediction = model.predict(INPUTS[kind](X))
     assert prediction.dtype == object
     assert prediction.shape == (len(X),)
-    # Labels may tie at an optimum, so that scores are compared.
+    # Labels may tie at an optimum, so scores are compared.
     scores = model.decision_function(INPUTS[kind](X))
     for found, own, other in zip(prediction, scores, expected.decision_function(X), strict=True):
         np.testing.assert_allclose(own, other, rtol=0, atol=1e-5)
@@ -110,7 +110,7 @@ def test_two_dimensional_input_is_chains_of_one_node(rng, storage):
     np.testing.assert_allclose(model.w_, expected.w_, rtol=0, atol=1e-6)
     prediction = model.predict(storage(X))
     assert prediction.shape == (12,)
-    # Labels may tie at an optimum, so that scores are compared.
+    # Labels may tie at an optimum, so scores are compared.
     scores = model.decision_function(storage(X))
     np.testing.assert_array_equal(prediction, model.classes_[scores.argmax(axis=1)])
     np.testing.assert_allclose(

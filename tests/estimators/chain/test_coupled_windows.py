@@ -188,7 +188,7 @@ def test_the_optimum_of_whole_images_is_reached(rng, case):
 
 @pytest.mark.parametrize("pairwise", ["full", "directed"])
 def test_certificate_with_repulsive_neighbors(rng, monkeypatch, pairwise):
-    # Tiles may have no common labeling, so that the bound may exceed the optimum.
+    # Tiles may have no common labeling, so the bound may exceed the optimum.
     monkeypatch.setattr(graph_structure, "decoder_of", lambda *_, **__: graph_enumeration())
     problem = images(rng, pairwise=pairwise, tol=1e-4)
     problem.solve()

@@ -164,7 +164,7 @@ def entry(model, row):
 
 
 def test_rows_have_the_order_of_w_and_name_their_entries(model):
-    # All weights differ, so that each row must name its own entry.
+    # All weights differ, so each row must name its own entry.
     model._w[:] = np.random.default_rng(1).permutation(len(model._w)) + 1.0
     frame = model.to_frame()
     np.testing.assert_array_equal(frame.weight.to_numpy(), model.w_)

@@ -232,7 +232,7 @@ def test_functions_of_numba(rng, library):
     X, y = make_choices(rng)
     model = fit(X, y, oracle)
     np.testing.assert_array_equal(model.w_, fit(X, y, compiled_choice(library, 4)).w_)
-    # An oracle in Python is visited in batches, so that both are optimal only to their tolerance.
+    # An oracle in Python is visited in batches, so both are optimal only to their tolerance.
     other = fit(X, y, Choice())
     distance = sum(np.sqrt(2 * each.dual_gap_ / each.lam_) for each in (model, other))
     assert np.linalg.norm(model.w_ - other.w_) <= distance
@@ -330,7 +330,7 @@ def wrong(k):
 )
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_results_of_functions_are_validated(k, message, n_jobs):
-    # The first candidate is always the true one, so that only training reaches the second one.
+    # The first candidate is always the true one, so only training reaches the second one.
     samples = [x if label == 0 else x[::-1] for x, label in zip(X, Y)]
     model = StructuredSVM(wrong(k), lam=0.1, random_state=0, n_jobs=n_jobs)
     with pytest.raises(ValueError, match=message):

@@ -184,7 +184,7 @@ def test_data_are_sent_once(rng, monkeypatch):
     calls = OracleCalls(Choice(), X, y, list(range(30)))
     workers = Workers(calls, 2)
     path = workers.path
-    # Arrays of the file are memory-mapped, so that a process has views of them.
+    # Arrays of the file are memory-mapped, so a process has views of them.
     loaded = oracle_workers._load(path)
     assert not loaded.X[0].flags.owndata
     assert not loaded.X[0].flags.writeable

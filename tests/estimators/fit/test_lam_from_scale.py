@@ -116,7 +116,7 @@ def test_lam_of_chains_computed_by_hand():
     weighted = ChainSSVM(pairwise_scale=1).fit(CHAINS, LABELS, sample_weight=[2, 0, 1])
     variance = (2 * (10 / 7) ** 2 + 5 * (4 / 7) ** 2) / 7
     assert weighted.lam_ == pytest.approx(0.4 * variance * (7 / 3) ** 0.2 / 3)
-    # Nodes without a label are ignored, so that 0 and 4 remain.
+    # Nodes without a label are ignored, so 0 and 4 remain.
     labels = [["a", "-"], ["b"], ["-"] * 3]
     model = ChainSSVM(pairwise_scale=1, ignore_label="-").fit(CHAINS, labels)
     assert model.lam_ == pytest.approx(0.4 * 4 / 2)
@@ -174,7 +174,7 @@ def test_sparse_and_dense_features_have_the_same_lam(kind, rng):
 
 @pytest.mark.parametrize("kind", ["chain", "grid", "label sets", "one label"])
 def test_a_loss_in_another_unit_predicts_the_same(kind, rng):
-    # All samples have the same size, so that "hamming" is "hamming-count" in another unit.
+    # All samples have the same size, so "hamming" is "hamming-count" in another unit.
     model, X, y = samples(kind, rng)
     model.set_params(tol=1e-9, max_iter=20_000, random_state=0)
     size = np.size(y[0]) if kind != "one label" else 3

@@ -96,7 +96,7 @@ def test_one_label(rng):
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this platform")
 def test_signals_are_handled_between_searches(rng):
-    # Edges outweigh all features, so that the search for each pixel visits most of the image.
+    # Edges outweigh all features, so the search for each pixel visits most of the image.
     labels = np.zeros((100, 100), dtype=int)
     labels[25:50, 25:50] = 1
     image = (labels + rng.standard_normal(labels.shape))[..., np.newaxis]

@@ -178,7 +178,7 @@ def pictures(rng, shape=(9, 11), n=6, n_labels=3, **more):
 
 @pytest.mark.parametrize("pairwise", MODELS)
 def test_images_that_are_not_cut_keep_their_block(rng, pairwise):
-    # The first image is cut, so that the rows and edges of all images are copied.
+    # The first image is cut, so the rows and edges of all images are copied.
     X, y = make(rng, [(4, 4), (2, 3), (3, 3), (2, 3)])
     model = GridCRFSSVM(pairwise=pairwise, window_size=9, random_state=0)
     problem = model._structure().train(X, y, None).problem

@@ -26,7 +26,7 @@ def test_a_model_without_durations_equals_a_chain(rng, lam):
     assert model.lam_ == chain.lam_
     assert model.objective_ == pytest.approx(chain.objective_, rel=1e-7)
     np.testing.assert_allclose(model.w_, chain.w_, atol=1e-3)
-    # Labels may tie at an optimum, so that scores are compared.
+    # Labels may tie at an optimum, so scores are compared.
     scores = model.decision_function(X)
     for found, own, other in zip(model.predict(X), scores, chain.decision_function(X), strict=True):
         np.testing.assert_allclose(own, other, rtol=0, atol=1e-5)
