@@ -357,11 +357,11 @@ class MPBCFW(BlockCoordinate):
         yield from super()._unsupported_for_partitions()
 
     def _options(self, problem):
-        found = super()._options(problem)
+        options = super()._options(problem)
         costly = problem.oracle_work >= COSTLY_ORACLE and problem.oracle_is_slow
         in_parts = costly and problem.n_blocks < FEW_SAMPLES
-        found["pass_average"] &= not in_parts
-        return found | {"multi_plane": True, "schedule": self.schedule, "in_parts": in_parts}
+        options["pass_average"] &= not in_parts
+        return options | {"multi_plane": True, "schedule": self.schedule, "in_parts": in_parts}
 
 
 @explains_arguments
@@ -661,8 +661,8 @@ class PassiveAggressive(Online):
     name: ClassVar[str] = "pa"
 
     def _options(self, problem):
-        found = super()._options(problem)
-        return found | {"aggressiveness": float(self.aggressiveness)}
+        options = super()._options(problem)
+        return options | {"aggressiveness": float(self.aggressiveness)}
 
 
 @explains_arguments

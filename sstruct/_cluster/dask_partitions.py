@@ -112,9 +112,9 @@ class DaskPartitions(PlacedParts):
         self.sent += self.size_of(arguments)
         for part, part_argument in zip(self.parts, arguments, strict=True):
             part.since.append((name, part_argument))
-        found = self._results(name, arguments)
-        self.received += self.size_of(found)
-        return found
+        replies = self._results(name, arguments)
+        self.received += self.size_of(replies)
+        return replies
 
     def secure(self, arguments, v):
         """Return copies of the partitions' states; previous calls are no longer needed.
@@ -124,11 +124,11 @@ class DaskPartitions(PlacedParts):
         """
         for part, part_argument in zip(self.parts, arguments, strict=True):
             part.since.append(("keep", part_argument))
-        found = self._results("keep", arguments)
-        self.copied += self.size_of(found)
-        for part, kept in zip(self.parts, found):
+        replies = self._results("keep", arguments)
+        self.copied += self.size_of(replies)
+        for part, kept in zip(self.parts, replies):
             part.since = [("restore_state", (kept, v))]
-        return found
+        return replies
 
     def restore_state(self, states, v):
         """Restore the partitions from copies of their states."""
@@ -142,7 +142,7 @@ class DaskPartitions(PlacedParts):
         if self.failure is not None:
             raise self.failure
         try:
-            found = self._answers(name, arguments)
+            replies = self._answers(name, arguments)
         except Exception as error:
             # Other information about a cluster that cannot be reached is unreliable.
             gone = self.client.status != "running" or isinstance(error, OSError)
@@ -154,25 +154,25 @@ class DaskPartitions(PlacedParts):
                 "connected"
             )
             raise self.failure from error
-        for succeeded, result in found:
+        for succeeded, result in replies:
             if not succeeded:
                 self.failure = result
                 raise result
-        return [result for _, result in found]
+        return [result for _, result in replies]
 
     def _answers(self, name, arguments):
         """Return, for each partition, whether the call succeeded, and its result or error."""
         calls = [part.group.call("ask", name, some) for part, some in zip(self.parts, arguments)]
-        found, lost = {}, []
+        replies, lost = {}, []
         for part, call in zip(self.parts, calls):
             try:
-                found[part.number] = part.group.result(call)
+                replies[part.number] = part.group.result(call)
             except WorkerLost:
                 self._count_loss(part)
                 lost.append(part)
-        found.update(self._place(lost))
+        replies.update(self._place(lost))
         self.losses.clear()
-        return [found[part.number] for part in self.parts]
+        return [replies[part.number] for part in self.parts]
 
     def _place(self, parts):
         """Create partitions on workers and replay their calls; return the last answers."""

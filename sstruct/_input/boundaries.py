@@ -63,15 +63,17 @@ def _intervals_of(item, name, i, length):
 
 def _changes_of(item, name, i, length):
     """Return the change points of signal i; `length` is its number of nodes, or None."""
-    found = array_of(item, name, "an array of change points")
-    if found.ndim != 1:
-        raise ValueError(f"{name} has {found.ndim} dimensions, expected a list of change points")
-    if len(found) == 0:
+    changes = array_of(item, name, "an array of change points")
+    if changes.ndim != 1:
+        raise ValueError(f"{name} has {changes.ndim} dimensions, expected a list of change points")
+    if len(changes) == 0:
         return np.empty(0, dtype=np.int64)
-    if found.dtype.kind not in "iu":
-        raise TypeError(f"{name} has dtype {found.dtype}, expected integers, the indices of nodes")
+    if changes.dtype.kind not in "iu":
+        raise TypeError(
+            f"{name} has dtype {changes.dtype}, expected integers, the indices of nodes"
+        )
     last = np.iinfo(np.int64).max if length is None else length - 1
-    wrong = found[(found < 1) | (found > last)]
+    wrong = changes[(changes < 1) | (changes > last)]
     if len(wrong) and length is None:
         raise ValueError(f"{name} has the change point {wrong[0]}, expected at least 1")
     if len(wrong):
@@ -80,37 +82,38 @@ def _changes_of(item, name, i, length):
             f"{name} has the change point {wrong[0]}, but X[{i}] has {length} nodes; a change "
             f"point is the first node of a segment that is not the first segment{end}"
         )
-    found = found.astype(np.int64)
-    if (np.diff(found) < 1).any():
-        raise ValueError(f"{name} is {shortened(found.tolist())}, expected increasing integers")
-    return found
+    changes = changes.astype(np.int64)
+    if (np.diff(changes) < 1).any():
+        raise ValueError(f"{name} is {shortened(changes.tolist())}, expected increasing integers")
+    return changes
 
 
-def boundary_f1(true, found, tolerance, weights):
+def boundary_f1(true, predicted, tolerance, weights):
     """Return the F1 score of change points: lists of increasing arrays, and weights of signals.
 
     true : change points, or arrays (n, 2) of intervals
     """
     right = total = 0.0
-    for a, b, weight in zip(true, found, weights):
+    for a, b, weight in zip(true, predicted, weights):
         first, last = (a, a) if a.ndim == 1 else a.T
         right += weight * n_matches(first.tolist(), last.tolist(), b.tolist(), tolerance)
         total += weight * (len(a) + len(b))
     return float(2 * right / total) if right else 0.0
 
 
-def n_matches(first, last, found, tolerance):
-    """Return the largest number of pairs of a true and a found change, at most `tolerance` apart.
+def n_matches(first, last, predicted, tolerance):
+    """Return the largest number of pairs of true and predicted changes within the tolerance.
 
-    first, last, found : increasing lists of integers, intervals of the true changes
+    first, last : increasing lists of integers, the intervals of the true changes
+    predicted : increasing list of integers
     Each change belongs to at most one pair. The time is linear, since the lists are sorted: pairing
     the first entries that are close enough is optimal.
     """
     i = j = count = 0
-    while i < len(first) and j < len(found):
-        if first[i] - tolerance <= found[j] <= last[i] + tolerance:
+    while i < len(first) and j < len(predicted):
+        if first[i] - tolerance <= predicted[j] <= last[i] + tolerance:
             i, j, count = i + 1, j + 1, count + 1
-        elif last[i] < found[j]:
+        elif last[i] < predicted[j]:
             i += 1
         else:
             j += 1

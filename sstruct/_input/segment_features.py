@@ -76,32 +76,32 @@ def segment_rows(function, flat, offsets, longest, n_expected=None):
         stop = start + 1 + np.arange(len(start)) - np.repeat(at[a:b] - at[a], reach[a:b])
         values.append(_values(function(flat[a:b], start, stop), i, len(start), n_expected))
         n_expected = values[-1].shape[1]
-    found = np.concatenate(values) if values else np.empty((0, n_expected or 1))
-    return SegmentRows(found, at, reach)
+    joined = np.concatenate(values) if values else np.empty((0, n_expected or 1))
+    return SegmentRows(joined, at, reach)
 
 
-def _values(found, i, n_segments, n_expected):
+def _values(values, i, n_segments, n_expected):
     """Validate the result of the function for sample i."""
     name = f"the result of the function in segment_features for X[{i}]"
-    found = array_of(found, name, "an array of numbers")
-    if found.ndim == 1:
-        found = found[:, np.newaxis]
-    if found.ndim != 2 or len(found) != n_segments or found.shape[1] == 0:
+    values = array_of(values, name, "an array of numbers")
+    if values.ndim == 1:
+        values = values[:, np.newaxis]
+    if values.ndim != 2 or len(values) != n_segments or values.shape[1] == 0:
         raise ValueError(
-            f"{name} has shape {found.shape}, expected ({n_segments}, n_outputs): a row for each "
+            f"{name} has shape {values.shape}, expected ({n_segments}, n_outputs): a row for each "
             "segment"
         )
-    if n_expected is not None and found.shape[1] != n_expected:
+    if n_expected is not None and values.shape[1] != n_expected:
         raise ValueError(
-            f"{name} has {found.shape[1]} columns, but {n_expected} are expected, as for other "
+            f"{name} has {values.shape[1]} columns, but {n_expected} are expected, as for other "
             "samples"
         )
-    if found.dtype.kind not in "biuf":
-        raise TypeError(f"{name} has dtype {found.dtype}, expected numbers")
-    found = np.ascontiguousarray(found, dtype=np.float64)
-    if (wrong := first_beyond(found)) is not None:
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"{name} has dtype {values.dtype}, expected numbers")
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    if (wrong := first_beyond(values)) is not None:
         raise ValueError(
             f"{name} contains {wrong[1]:g} in row {wrong[0]}, expected finite numbers of at most "
             f"{LARGEST:g} in absolute value"
         )
-    return found
+    return values

@@ -260,8 +260,8 @@ class ConformalSSVM(HeldOutPredictor):
         self._check()
         X, y = self._samples(X, y)
         parts = self._held_out(X, y, sample_weight, self._splits(X, y, groups))
-        found = [self._scores(*part) for part in parts]
-        scores, samples, weights = zip(*found, strict=True)
+        parts_scores = [self._scores(*part) for part in parts]
+        scores, samples, weights = zip(*parts_scores, strict=True)
         first = np.cumsum([0, *map(len, weights)])
         samples = [own + at for own, at in zip(samples, first)]
         weights = np.concatenate(weights)
@@ -305,10 +305,10 @@ class ConformalSSVM(HeldOutPredictor):
     def _why_infinite(self, held_out):
         """Return the warning that the threshold is infinite."""
         level, n_samples = self.confidence_level, held_out.n_samples
-        found = f"no set has confidence_level={level:g}: "
+        reason = f"no set has confidence_level={level:g}: "
         if held_out.allowed(level) < 0:
             needed = math.ceil(level / (1 - level) - ROUNDING)
-            return found + (
+            return reason + (
                 f"it requires at least {needed} held-out samples, found {n_samples}; fit with more "
                 "samples, or use a lower level"
             )
@@ -316,7 +316,7 @@ class ConformalSSVM(HeldOutPredictor):
         what = {"nodes": "labels"}.get(self.target, self.target)
         searched = self.target == "spans" and isinstance(self.estimator_, ChainSSVM)
         advice = " or a larger k" if searched else ""
-        return found + (
+        return reason + (
             f"{unlisted} of {len(held_out.scores)} true {what} of held-out samples are impossible "
             f"for the model or not found by it; use a lower level{advice}"
         )

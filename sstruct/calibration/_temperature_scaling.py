@@ -359,11 +359,11 @@ class CalibratedSSVM(HeldOutPredictor):
         nodes = structure.pack(X, model)
         labels = model.classes_[structure.decode(model, nodes)].tolist()
         bounds = nodes.offsets.tolist()
-        found = [
+        predicted = [
             spans_in(labels[a:b], table, "repair", f"labels of X[{i}]")
             for i, (a, b) in enumerate(pairwise(bounds))
         ]
-        rows = [(i, a, b, known.index(kind)) for i, s in enumerate(found) for a, b, kind in s]
+        rows = [(i, a, b, known.index(kind)) for i, s in enumerate(predicted) for a, b, kind in s]
         letter, kind = np.array(letters), np.array(types)
         inside = (letter != "O") & (kind == np.array(known, dtype=kind.dtype)[:, np.newaxis])
         continues = np.isin(letter, ["B", "I"])[:, np.newaxis] & np.isin(letter, ["I", "E"])
@@ -371,7 +371,7 @@ class CalibratedSSVM(HeldOutPredictor):
         values = iter(structure.distribution(model, nodes).spans(
             self._scale, rows, inside, continues
         ).tolist())  # fmt: skip
-        return [[(*span, next(values)) for span in spans] for spans in found]
+        return [[(*span, next(values)) for span in spans] for spans in predicted]
 
     def _distribution(self, X):
         """Return the Structure, the FittedModel, the packed samples, and their distribution."""

@@ -61,6 +61,6 @@ def boundary_f1_score(
     0.3333333333333333
     """
     Range(least=0, whole=True).check("tolerance", tolerance)
-    true, found = pack_changes(y_true, "y_true"), pack_changes(y_pred, "y_pred")
-    weights = check_pairs(true, found, "signal", sample_weight)
-    return boundary_f1(true, found, int(tolerance), weights)
+    true, predicted = pack_changes(y_true, "y_true"), pack_changes(y_pred, "y_pred")
+    weights = check_pairs(true, predicted, "signal", sample_weight)
+    return boundary_f1(true, predicted, int(tolerance), weights)

@@ -77,10 +77,10 @@ def averaged(metric, flat, **options):
     return value if options["average"] is None else float(value)
 
 
-def check_pairs(true, found, noun, sample_weight):
+def check_pairs(true, predicted, noun, sample_weight):
     """Return the weights of samples; their number in y_true and y_pred must be equal, not 0."""
-    if len(true) != len(found):
-        raise ValueError(f"y_true has {len(true)} {noun}s, but y_pred has {len(found)}")
+    if len(true) != len(predicted):
+        raise ValueError(f"y_true has {len(true)} {noun}s, but y_pred has {len(predicted)}")
     if len(true) == 0:
         raise ValueError(f"y_true is empty, expected at least one {noun}")
     return check_weights(sample_weight, len(true))

@@ -19,35 +19,35 @@ def read_spans(y_true, y_pred, table, invalid, sample_weight, ignore_label):
     weights = None if sample_weight is None else check_weights(sample_weight, len(y_true))
     offsets = np.zeros(len(y_true) + 1, dtype=np.intp)
     np.cumsum(np.fromiter(map(len, y_true), np.intp, len(y_true)), out=offsets[1:])
-    true, found = (
+    true, predicted = (
         table.encoded(chain.from_iterable(y), int(offsets[-1])) for y in (y_true, y_pred)
     )
     if ignore_label is not None:
         unknown = unknown_labels(table, ignore_label)
         ignored = np.isin(true, [code for label, code in table.items() if label in unknown])
-        true[ignored] = found[ignored] = 0
+        true[ignored] = predicted[ignored] = 0
     spans = [
         Spans(codes, offsets, table, invalid, lambda i, y=y, name=name: (f"{name}[{i}]", y[i]))
-        for codes, y, name in ((true, y_true, "y_true"), (found, y_pred, "y_pred"))
+        for codes, y, name in ((true, y_true, "y_true"), (predicted, y_pred, "y_pred"))
     ]
     return *spans, weights
 
 
-def same_bounds(true, found):
+def same_bounds(true, predicted):
     """Return the index of the predicted span with the bounds of each true span, or -1."""
     at = np.full(len(true.codes), -1)
-    at[found.start] = np.arange(len(found.start))
+    at[predicted.start] = np.arange(len(predicted.start))
     match = at[true.start]
-    stop = np.append(found.stop, -1)  # for the index -1
+    stop = np.append(predicted.stop, -1)  # for the index -1
     return np.where(stop[match] == true.stop, match, -1)
 
 
-def sorted_types(true, found):
+def sorted_types(true, predicted):
     """Return the types that occur, sorted if possible, and their code for each index in `kinds`.
 
     The last code is -1, so the index -1 is mapped to itself.
     """
-    used = np.unique(np.append(true.kind, found.kind)).tolist()
+    used = np.unique(np.append(true.kind, predicted.kind)).tolist()
     types = ordered(true.kinds[k] for k in used)
     place = {kind: code for code, kind in enumerate(types)}
     code = np.full(len(true.kinds) + 1, -1)

@@ -84,10 +84,12 @@ def segment_f1_score(
     check_number("iou", iou, above=0)
     if iou > 1:
         raise ValueError(f"iou must be at most 1, found {shortened(iou)}")
-    right = n_true = n_found = 0.0
-    for true, found, weight in _segments(y_true, y_pred, background, sample_weight, ignore_label):
+    right = n_true = n_predicted = 0.0
+    for true, predicted, weight in _segments(
+        y_true, y_pred, background, sample_weight, ignore_label
+    ):
         matches = set()
-        for start, stop, label in found:
+        for start, stop, label in predicted:
             overlaps = [
                 _overlap(start, stop, *other[:2]) if other[2] == label else 0.0 for other in true
             ]
@@ -96,8 +98,8 @@ def segment_f1_score(
                 matches.add(best)
         right += weight * len(matches)
         n_true += weight * len(true)
-        n_found += weight * len(found)
-    return float(2 * right / (n_true + n_found)) if right else 0.0
+        n_predicted += weight * len(predicted)
+    return float(2 * right / (n_true + n_predicted)) if right else 0.0
 
 
 def segment_edit_score(
@@ -149,11 +151,13 @@ def segment_edit_score(
     0.5
     """
     scores, weights = [], []
-    for true, found, weight in _segments(y_true, y_pred, background, sample_weight, ignore_label):
-        most = max(len(true), len(found))
-        if most:
-            labels = ([segment[2] for segment in part] for part in (true, found))
-            scores.append(1 - _levenshtein(*labels) / most)
+    for true, predicted, weight in _segments(
+        y_true, y_pred, background, sample_weight, ignore_label
+    ):
+        longest = max(len(true), len(predicted))
+        if longest:
+            labels = ([segment[2] for segment in part] for part in (true, predicted))
+            scores.append(1 - _levenshtein(*labels) / longest)
             weights.append(weight)
     if not any(weights):
         raise NoNodesError("there is no segment to score, or none with a weight")

@@ -120,8 +120,8 @@ def span_match_counts(
         kind_spans = [[span for span in part if kind is None or span[2] == kind] for part in spans]
         for matching in MATCHINGS:
             counts = dict.fromkeys(OUTCOMES, 0)
-            for true, found in _pairs(*kind_spans, _closest if matching == "type" else _first):
-                counts[_outcome(matching, true, found)] += (true or found)[3]
+            for true, predicted in _pairs(*kind_spans, _closest if matching == "type" else _first):
+                counts[_outcome(matching, true, predicted)] += (true or predicted)[3]
             rows.append({"type": kind, "matching": matching, **counts, **_scores(counts)})
     return rows
 
@@ -141,25 +141,25 @@ def span_lists(both, weights=None):
     return out
 
 
-def _first(found, overlapping):
+def _first(predicted, overlapping):
     """Return the true span with the bounds of the predicted one, or the first that overlaps."""
-    return next((true for true in overlapping if true[:2] == found[:2]), overlapping[0])
+    return next((true for true in overlapping if true[:2] == predicted[:2]), overlapping[0])
 
 
-def _closest(found, overlapping):
+def _closest(predicted, overlapping):
     """Return the true span of the same type with the closest bounds, or the first that overlaps."""
-    same = [true for true in overlapping if true[2] == found[2]]
+    same = [true for true in overlapping if true[2] == predicted[2]]
 
     def distance(true):
-        return abs(true[0] - found[0]) + abs(true[1] - found[1])
+        return abs(true[0] - predicted[0]) + abs(true[1] - predicted[1])
 
     return min(same, key=distance) if same else overlapping[0]
 
 
-def _pairs(true, found, choose):
+def _pairs(true, predicted, choose):
     """Return pairs of a true and a predicted span; None for spans without a counterpart."""
     pairs, first, matched = [], 0, set()
-    for span in found:
+    for span in predicted:
         while first < len(true) and true[first][1] <= span[0]:
             first += 1
         overlapping, k = [], first
@@ -173,12 +173,12 @@ def _pairs(true, found, choose):
     return pairs + [(span, None) for span in true if span[0] not in matched]
 
 
-def _outcome(matching, true, found):
-    if found is None:
+def _outcome(matching, true, predicted):
+    if predicted is None:
         return "missed"
     if true is None:
         return "spurious"
-    bounds, kinds = true[:2] == found[:2], true[2] == found[2]
+    bounds, kinds = true[:2] == predicted[:2], true[2] == predicted[2]
     correct = {
         "strict": bounds and kinds, "exact": bounds, "partial": bounds, "type": kinds
     }  # fmt: skip
@@ -281,16 +281,16 @@ def span_confusions(
     offsets = both[0].offsets.tolist()
     words = None if tokens is None else checked_tokens(tokens, offsets)
     counts, examples = Counter(), defaultdict(list)
-    for true, found in _pairs(*span_lists(both), _closest):
-        error = error_of(true, found)
+    for true, predicted in _pairs(*span_lists(both), _closest):
+        error = error_of(true, predicted)
         if error is None:
             continue
-        key = (true and true[2], found and found[2], error)
+        key = (true and true[2], predicted and predicted[2], error)
         counts[key] += 1
         if len(examples[key]) < N_EXAMPLES:
-            i = (true or found)[4]
+            i = (true or predicted)[4]
             examples[key].append(
-                (i, *(span and _shown(span, offsets[i], words) for span in (true, found)))
+                (i, *(span and _shown(span, offsets[i], words) for span in (true, predicted)))
             )
     return [
         dict(zip(("true", "predicted", "error"), key), count=count, examples=examples[key])
@@ -298,12 +298,12 @@ def span_confusions(
     ]
 
 
-def error_of(true, found):
+def error_of(true, predicted):
     """Return the kind of error of a pair of spans; None if it is correct."""
-    if true is None or found is None:
-        return "missed" if found is None else "spurious"
-    wrong = ["boundary"] if true[:2] != found[:2] else []
-    wrong += ["type"] if true[2] != found[2] else []
+    if true is None or predicted is None:
+        return "missed" if predicted is None else "spurious"
+    wrong = ["boundary"] if true[:2] != predicted[:2] else []
+    wrong += ["type"] if true[2] != predicted[2] else []
     return " and ".join(wrong) or None
 
 

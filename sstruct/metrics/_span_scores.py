@@ -37,25 +37,25 @@ class FlatSpans:
         self, y_true, y_pred, scheme, invalid, suffix, sample_weight, ignore_label, by_bounds=False
     ):
         table = LabelCodes(scheme, suffix)
-        true, found, weights = read_spans(
+        true, predicted, weights = read_spans(
             y_true, y_pred, table, invalid, sample_weight, ignore_label
         )
-        match = same_bounds(true, found)
+        match = same_bounds(true, predicted)
         if not by_bounds:
-            kind = np.append(found.kind, NO_SPAN)  # for the index -1
+            kind = np.append(predicted.kind, NO_SPAN)  # for the index -1
             match = np.where(kind[match] == true.kind, match, -1)
         matched = match >= 0
-        rest = np.ones(len(found.start), dtype=bool)
+        rest = np.ones(len(predicted.start), dtype=bool)
         rest[match[matched]] = False
         counterpart = np.full(len(match), NO_SPAN)
-        counterpart[matched] = found.kind[match[matched]]
+        counterpart[matched] = predicted.kind[match[matched]]
         true_kind = np.append(true.kind, np.full(rest.sum(), NO_SPAN))
-        found_kind = np.append(counterpart, found.kind[rest])
-        self.types, code = sorted_types(true, found)
-        self.true, self.predicted = code[true_kind], code[found_kind]
+        predicted_kind = np.append(counterpart, predicted.kind[rest])
+        self.types, code = sorted_types(true, predicted)
+        self.true, self.predicted = code[true_kind], code[predicted_kind]
         self.weights = None
         if weights is not None:
-            self.weights = weights[np.append(true.sequence(), found.sequence()[rest])]
+            self.weights = weights[np.append(true.sequence(), predicted.sequence()[rest])]
 
     def score(self, metric, average, zero_division):
         """Return a metric of scikit-learn over the types."""

@@ -44,15 +44,15 @@ class SpanEvents:
         first = true.offsets[sequence]
         bounds = (true.start - first).tolist(), (true.stop - first).tolist()
         truths = set(zip(sequence.tolist(), *bounds, kinds, strict=True))
-        found = []
+        rows = []
         for i, (labels, own) in enumerate(zip(y_true, spans, strict=True)):
             unknown = set() if ignore_label is None else unknown_labels(labels, ignore_label)
             hidden = np.cumsum([0, *(label in unknown for label in labels)])
             for start, stop, kind, probability in own:
                 if hidden[stop] == hidden[start]:
                     right = (i, int(start), int(stop), str(kind)) in truths
-                    found.append((float(probability), right, weights[i]))
-        columns = zip(*found, strict=True) if found else ([], [], [])
+                    rows.append((float(probability), right, weights[i]))
+        columns = zip(*rows, strict=True) if rows else ([], [], [])
         self.probability, right, self.weights = (np.array(c, dtype=float) for c in columns)
         self.right = right > 0
 
@@ -177,8 +177,8 @@ def span_threshold(
         if value is not None and value > 1:
             raise ValueError(f"{name} must be at most 1, found {shortened(value)}")
     if (precision is None) == (recall is None):
-        found = "none" if precision is None else "both"
-        raise ValueError(f"span_threshold requires one target, precision or recall, found {found}")
+        given = "none" if precision is None else "both"
+        raise ValueError(f"span_threshold requires one target, precision or recall, found {given}")
     events = SpanEvents(y_true, y_spans, scheme, suffix, sample_weight, ignore_label)
     precisions, recalls, thresholds = _curve(events)
     name, target, values = (

@@ -89,10 +89,10 @@ def labeled_attachment_score(
 
 def _attachment_score(y_true, y_pred, labeled, sample_weight):
     """Return the fraction of tokens with the true head and, if `labeled`, the true label."""
-    true, found = _trees(y_true, "y_true", labeled), _trees(y_pred, "y_pred", labeled)
-    weights = check_pairs(true, found, "sentence", sample_weight)
+    true, predicted = _trees(y_true, "y_true", labeled), _trees(y_pred, "y_pred", labeled)
+    weights = check_pairs(true, predicted, "sentence", sample_weight)
     right, lengths = [], []
-    for i, ((heads, labels), (other, names)) in enumerate(zip(true, found, strict=True)):
+    for i, ((heads, labels), (other, names)) in enumerate(zip(true, predicted, strict=True)):
         if len(heads) != len(other):
             raise ValueError(f"y_true[{i}] has {len(heads)} tokens, but y_pred[{i}] {len(other)}")
         same = heads == other

@@ -135,15 +135,15 @@ class DependencyDisplay:
         display : DependencyDisplay
             Object that holds the trees.
         """
-        found, found_labels = _tree(y_pred, "y_pred")
+        predicted, predicted_labels = _tree(y_pred, "y_pred")
         true, true_labels = (None, None) if y_true is None else _tree(y_true, "y_true")
-        if true is not None and len(true) != len(found):
-            raise ValueError(f"y_true has {len(true)} tokens, but y_pred has {len(found)}")
+        if true is not None and len(true) != len(predicted):
+            raise ValueError(f"y_true has {len(true)} tokens, but y_pred has {len(predicted)}")
         if tokens is not None:
             tokens = [str(token) for token in listed(tokens, "tokens", "a list")]
-            if len(tokens) != len(found):
-                raise ValueError(f"tokens has {len(tokens)} entries, expected {len(found)}")
-        return cls(true, found, true_labels, found_labels, tokens).plot(ax)
+            if len(tokens) != len(predicted):
+                raise ValueError(f"tokens has {len(tokens)} entries, expected {len(predicted)}")
+        return cls(true, predicted, true_labels, predicted_labels, tokens).plot(ax)
 
     def plot(self, ax: Any = None) -> DependencyDisplay:
         """Plot the trees.
@@ -180,17 +180,17 @@ class DependencyDisplay:
 
     def _arcs(self):
         """Return the head, token and label of the arcs of each kind."""
-        n, found = len(self.predicted_heads), self.predicted_heads
-        true = found if self.true_heads is None else self.true_heads
+        n, predicted = len(self.predicted_heads), self.predicted_heads
+        true = predicted if self.true_heads is None else self.true_heads
         labels = self.predicted_labels or [None] * n
         true_labels = self.true_labels or [None] * n
         compared = self.true_labels is not None and self.predicted_labels is not None
         arcs = {kind: [] for kind in _STYLES}
         for t in range(n):
             same = not compared or labels[t] == true_labels[t]
-            kind = "wrong" if found[t] != true[t] else "correct" if same else "wrong label"
+            kind = "wrong" if predicted[t] != true[t] else "correct" if same else "wrong label"
             text = labels[t] if kind != "wrong label" else f"{labels[t]} ({true_labels[t]})"
-            arcs[kind].append((int(found[t]), t + 1, text))
+            arcs[kind].append((int(predicted[t]), t + 1, text))
             if kind == "wrong":
                 arcs["missed"].append((int(true[t]), t + 1, true_labels[t]))
         return arcs

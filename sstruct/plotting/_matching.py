@@ -167,21 +167,21 @@ class MatchingDisplay:
         display : MatchingDisplay
             Object that holds the matchings.
         """
-        found = _columns(y_pred, "y_pred")
+        predicted = _columns(y_pred, "y_pred")
         true = None if y_true is None else _columns(y_true, "y_true")
-        if true is not None and len(true) != len(found):
-            raise ValueError(f"y_true has {len(true)} rows, but y_pred has {len(found)}")
-        both = found if true is None else np.concatenate([found, true])
+        if true is not None and len(true) != len(predicted):
+            raise ValueError(f"y_true has {len(true)} rows, but y_pred has {len(predicted)}")
+        both = predicted if true is None else np.concatenate([predicted, true])
         names = [_names(row_names, "row_names"), _names(column_names, "column_names")]
         if n_columns is None:
             n_columns = int(both.max(initial=-1)) + 1 if names[1] is None else len(names[1])
         check_number("n_columns", n_columns, least=0, whole=True)
         if both.max(initial=-1) >= n_columns:
             raise ValueError(f"found column {both.max()}, but there are {n_columns} columns")
-        for key, own, n in zip(("row_names", "column_names"), names, (len(found), n_columns)):
+        for key, own, n in zip(("row_names", "column_names"), names, (len(predicted), n_columns)):
             if own is not None and len(own) != n:
                 raise ValueError(f"{key} has {len(own)} names, expected {n}")
-        return cls(true, found, int(n_columns), *names).plot(ax)
+        return cls(true, predicted, int(n_columns), *names).plot(ax)
 
     def plot(self, ax: Any = None) -> MatchingDisplay:
         """Plot the matchings.
@@ -220,15 +220,15 @@ class MatchingDisplay:
 
     def _pairs(self):
         """Return the pairs of a row and a column of each kind of line."""
-        found = self.predicted_columns
-        true = found if self.true_columns is None else self.true_columns
+        predicted = self.predicted_columns
+        true = predicted if self.true_columns is None else self.true_columns
         rows = {
-            "correct": np.flatnonzero((found == true) & (found >= 0)),
-            "wrong": np.flatnonzero((found != true) & (found >= 0)),
-            "missed": np.flatnonzero((found != true) & (true >= 0)),
+            "correct": np.flatnonzero((predicted == true) & (predicted >= 0)),
+            "wrong": np.flatnonzero((predicted != true) & (predicted >= 0)),
+            "missed": np.flatnonzero((predicted != true) & (true >= 0)),
         }
         return {
-            kind: [(int(r), int((true if kind == "missed" else found)[r])) for r in own]
+            kind: [(int(r), int((true if kind == "missed" else predicted)[r])) for r in own]
             for kind, own in rows.items()
         }
 

@@ -187,9 +187,9 @@ class SegmentationDisplay:
         if classes is None:
             classes = getattr(estimator, "classes_", None)
         codes, classes = _encoded(given, classes)
-        for name, found in codes.items():
-            if found.ndim == 1:
-                codes[name] = painted(nodes, n_nodes, found, -1)
+        for name, values in codes.items():
+            if values.ndim == 1:
+                codes[name] = painted(nodes, n_nodes, values, -1)
         display = cls(_titled(codes, y is not None, _is_approximate(estimator)), classes, image)
         return display.plot(axes=axes, cmap=cmap)
 
@@ -317,11 +317,11 @@ def _pixels_of(X, segments):
                 "X is a graph, which requires segments, the array (height, width) from which it "
                 "was built"
             )
-        nodes, found = numbered(segments)
+        nodes, n_found = numbered(segments)
         n_nodes = X[0].shape[0] if hasattr(X[0], "shape") else len(X[0])
-        if found != n_nodes:
+        if n_found != n_nodes:
             raise ValueError(
-                f"segments has {found} segments, but the graph has {n_nodes} nodes; if it was "
+                f"segments has {n_found} segments, but the graph has {n_nodes} nodes; if it was "
                 "built with a mask, pass segments=numpy.where(mask, segments, -1)"
             )
         return nodes.shape, nodes, n_nodes

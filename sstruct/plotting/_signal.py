@@ -67,9 +67,9 @@ class SignalDisplay:
         >>> import numpy as np
         >>> from sstruct.plotting import SignalDisplay
         >>> y = np.repeat(["rest", "walk", "rest"], [30, 50, 20])
-        >>> found = np.repeat(["rest", "walk", "rest"], [33, 45, 22])
+        >>> predicted = np.repeat(["rest", "walk", "rest"], [33, 45, 22])
         >>> signal = np.sin(np.arange(100.0)) * (y == "walk")
-        >>> display = SignalDisplay.from_labels(signal, {"true": y, "predicted": found})
+        >>> display = SignalDisplay.from_labels(signal, {"true": y, "predicted": predicted})
         >>> display.segments["predicted"]
         [(0, 33, 'rest'), (33, 78, 'walk'), (78, 100, 'rest')]
     """
@@ -149,12 +149,12 @@ class SignalDisplay:
                 labels_of_spans(given, len(signal), True, f"labels[{name!r}]", "the signal")
                 segments[str(name)] = [tuple(span) for span in given]
                 continue
-            found = label_list(given, f"labels[{name!r}]")
-            if len(found) != len(signal):
+            listed = label_list(given, f"labels[{name!r}]")
+            if len(listed) != len(signal):
                 raise ValueError(
-                    f"labels[{name!r}] has {len(found)} entries, but the signal has {len(signal)}"
+                    f"labels[{name!r}] has {len(listed)} entries, but the signal has {len(signal)}"
                 )
-            segments[str(name)] = spans_in(found, table, "repair", f"labels[{name!r}]")
+            segments[str(name)] = spans_in(listed, table, "repair", f"labels[{name!r}]")
         return cls(signal, segments).plot(ax)
 
     def plot(self, ax: Any = None) -> SignalDisplay:

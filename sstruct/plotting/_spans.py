@@ -158,10 +158,10 @@ class SpanDisplay:
             tokens = [[*map(str, words)] for words in tokens]
         table = LabelCodes(scheme, suffix, background)
         rows = []
-        for i, (labels, found) in enumerate(zip(y_true, y_pred)):
+        for i, (labels, predicted) in enumerate(zip(y_true, y_pred)):
             spans = [
                 spans_in(each, table, invalid, f"{name}[{i}]")
-                for name, each in (("y_true", labels), ("y_pred", found))
+                for name, each in (("y_true", labels), ("y_pred", predicted))
             ]
             if len(rows) < n and not (only_errors and spans[0] == spans[1]):
                 rows.append((*spans, None if tokens is None else tokens[i], str(i)))

@@ -142,8 +142,8 @@ class AlignmentStructure(MatchingStructure):
         out = [np.empty(0, dtype=np.int32)]
         for x, codes in zip(packed.samples, packed.split(known.codes), strict=True):
             columns = np.where(codes < 0, -2, codes - 1).astype(np.int32)
-            found, _ = best_alignment(np.ones(x.shape), [-0.25] * 2, [0.0] * 2, False, columns)
-            out.append(found + 1)
+            best, _ = best_alignment(np.ones(x.shape), [-0.25] * 2, [0.0] * 2, False, columns)
+            out.append(best + 1)
         return np.concatenate(out)
 
     def axis_values(self, model):

@@ -38,7 +38,7 @@ def labeling_gaps(structure, model, X, y):
         true_scores = [scores[0] for _, scores in structure.top_k(model, some, 1, codes)]
         ranked = structure.top_k(model, some, 2)
         best = np.array([scores[0] for _, scores in ranked])
-        best_codes = np.concatenate([found[0] for found, _ in ranked])
+        best_codes = np.concatenate([labelings[0] for labelings, _ in ranked])
         agrees = structure.agree(model, codes, best_codes)
         is_predicted = np.logical_and.reduceat(agrees, some.offsets[:-1])
         predicted_gaps = [gaps_of_ranked(scores)[0] for _, scores in ranked]
@@ -154,8 +154,8 @@ class SpanGaps:
         sequence = spans.sequence()
         true = _rows_of(spans, sequence, np.arange(len(samples)))
         gap_of = dict(zip(map(tuple, rows.tolist()), gaps.tolist(), strict=True))
-        found = [gap_of.get(tuple(row), np.inf) for row in true.tolist()]
-        return np.array(found, dtype=float), sequence, is_known
+        true_gaps = [gap_of.get(tuple(row), np.inf) for row in true.tolist()]
+        return np.array(true_gaps, dtype=float), sequence, is_known
 
 
 def _rows_of(spans, labeling, sample):

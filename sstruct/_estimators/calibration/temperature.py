@@ -57,7 +57,7 @@ def fit_temperature(loss):
             "the scores of the model do not predict the held-out labels, so all labelings "
             "have equal probabilities; use other features, or more samples"
         )
-    found = minimize_scalar(
+    result = minimize_scalar(
         at, bounds=(middle - 1, middle + 1), method="bounded", options={"xatol": TOLERANCE}
     )
-    return math.exp(-found.x), None
+    return math.exp(-result.x), None

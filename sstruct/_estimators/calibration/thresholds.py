@@ -165,13 +165,13 @@ class LabelThresholds:
         if scoring == "f1_macro":
             label = np.repeat(np.arange(len(positive)), np.diff(self._first))
             return self.thresholds[self._argmax(_ratio(2 * on, above + positive[label]))]
-        score, found = -1.0, None
+        score, best = -1.0, None
         while True:
             chosen = self._argmax(2 * on - max(score, 0) * above)
             reached = 2 * on[chosen].sum() / (above[chosen].sum() + positive.sum())
             if reached <= score:
-                return self.thresholds[found]
-            score, found = reached, chosen
+                return self.thresholds[best]
+            score, best = reached, chosen
 
     def _argmax(self, values):
         """Return the index of the first largest value of each label."""
@@ -257,14 +257,14 @@ def choose_thresholds(scoring, scores, sets, weights, parts, consistent):
         gains = np.array([measured(best, rows) - measured(0, rows) for rows in without])
         return np.sqrt((n_groups - 1) * gains.var())
 
-    found = [measured(rule) for rule in range(len(rules))]
-    best = int(np.argmax(found))
+    scores = [measured(rule) for rule in range(len(rules))]
+    best = int(np.argmax(scores))
     # The estimate from a few parts is inaccurate, but includes the error of the thresholds.
     rows = np.arange(len(sets)) % min(ROW_GROUPS, len(sets))
     error = max(standard_error(rows), standard_error(part_of_row))
-    if found[best] - found[0] <= MIN_STANDARD_ERRORS * error:
+    if scores[best] - scores[0] <= MIN_STANDARD_ERRORS * error:
         best = 0
-    return rules[best], found[best], found[0]
+    return rules[best], scores[best], scores[0]
 
 
 def label_folds(sets, n_folds):

@@ -131,16 +131,16 @@ class ChainStructure(Windowed, NodeStructure):
         if not self.has_transitions or nodes.offsets[-1] < 2 or nodes.lengths.max() > 1:
             return ()
         if nodes.form == "rows":
-            found = "X is 2-D, so each row is a sequence of one node"
+            reason = "X is 2-D, so each row is a sequence of one node"
             advice = "If the rows are one sequence, such as a time series, call fit([X], [y])"
         else:
-            found = "each sequence in X has one node"
+            reason = "each sequence in X has one node"
             advice = (
                 "If they are the nodes of one sequence, join them and call fit([X], [y]) with X of "
                 "shape (L, n_features) and y of shape (L,)"
             )
         message = (
-            f"{self.estimator_name} learns no transitions: {found}. {advice}. If they are "
+            f"{self.estimator_name} learns no transitions: {reason}. {advice}. If they are "
             "independent, use MulticlassSSVM or set transitions=False."
         )
         return (message,)
@@ -215,10 +215,10 @@ class ChainStructure(Windowed, NodeStructure):
         if len(some):
             k = min(int(k), np.iinfo(np.intp).max)
             try:
-                found = self.best_codes(self.decoder_of(model, nodes, known), model._w, k)
+                results = self.best_codes(self.decoder_of(model, nodes, known), model._w, k)
             except NoLabelingError as error:
                 raise self._no_labeling(error, nodes, known) from None
-            for i, pair in zip(some.tolist(), found):
+            for i, pair in zip(some.tolist(), results):
                 ranked[i] = pair
         return ranked
 

@@ -48,9 +48,9 @@ def warn_of_empty(empty):
 
 def fit_warnings(structure, solution, training):
     """Return the warnings of a fit as a list of (message, category)."""
-    found = [(text, ConvergenceWarning) for text in solution.warnings]
+    messages = [(text, ConvergenceWarning) for text in solution.warnings]
     if solution.primal != solution.primal:  # NaN for solvers without an objective
-        return found
+        return messages
     name, inference = structure.estimator_name, training.inference
     gap = relative(solution.gap, solution.primal)
     stopped = f"{name} stopped at relative duality gap {gap:.2e}"
@@ -58,7 +58,7 @@ def fit_warnings(structure, solution, training):
     limited = solution.limit is not None and solution.gap == solution.gap
     unscaled = scale_warning(structure, training, limited)
     if solution.rounding > 0:
-        found.append((_rounding(structure, solution, unscaled), ConvergenceWarning))
+        messages.append((_rounding(structure, solution, unscaled), ConvergenceWarning))
     elif limited:
         # A certificate with an approximate decoder is approximate.
         approximate = " (approximate)" if inference.quality is Quality.APPROXIMATE else ""
@@ -70,20 +70,20 @@ def fit_warnings(structure, solution, training):
             f"tol={float(structure.tol):g}: {limit}"
         )
         text = f"{ended}. {advice}" if unscaled is None else f"{ended}; {unscaled}"
-        found.append((text, ConvergenceWarning))
+        messages.append((text, ConvergenceWarning))
     elif unscaled is not None:
-        found.append((f"{name}: {unscaled}", UserWarning))
+        messages.append((f"{name}: {unscaled}", UserWarning))
     elif solution.status in (Status.CONVERGED, Status.EARLY_STOPPED):
         constant = constant_prediction(structure, training, solution.w)
         if constant is not None:
-            found.append((constant, UserWarning))
+            messages.append((constant, UserWarning))
     if solution.status is Status.STALLED and inference.quality is Quality.BOUNDED:
         text = (
             f"{stopped}, before tol={float(structure.tol):g}: no labeling was found that would "
             "reduce it. The optimum lies between dual_objective_ and objective_."
         )
-        found.append((text, ConvergenceWarning))
-    return found
+        messages.append((text, ConvergenceWarning))
+    return messages
 
 
 def _rounding(structure, solution, unscaled):

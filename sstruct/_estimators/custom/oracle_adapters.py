@@ -127,16 +127,16 @@ class PythonOracleAdapter(OracleAdapter):
         if n_tasks == 1:
             return best_labelings(self.oracle, samples, w, rows, truths)
         parts = [slice(k, None, n_tasks) for k in range(n_tasks)]
-        found = Parallel(n_jobs=n_jobs)(
+        results = Parallel(n_jobs=n_jobs)(
             delayed(best_labelings)(
                 self.oracle, samples[k], w, rows[k], None if truths is None else truths[k]
             )
             for k in parts
         )
-        return [found[i % n_tasks][i // n_tasks] for i in range(len(samples))]
+        return [results[i % n_tasks][i // n_tasks] for i in range(len(samples))]
 
-    def losses(self, samples, truths, found):
-        return self._losses(self._encoded(samples, truths), found)
+    def losses(self, samples, truths, labelings):
+        return self._losses(self._encoded(samples, truths), labelings)
 
     def largest_losses(self, samples, truths, n_weights, n_jobs):
         truths = self._encoded(samples, truths)
@@ -146,8 +146,8 @@ class PythonOracleAdapter(OracleAdapter):
     def _encoded(self, samples, truths):
         return [encoded(self.oracle, x, truth) for x, truth in zip(samples, truths)]
 
-    def _losses(self, truths, found):
-        pairs = enumerate(zip(truths, found))
+    def _losses(self, truths, labelings):
+        pairs = enumerate(zip(truths, labelings))
         return [valid_loss(self.oracle.loss(a, b), f"X[{i}]: loss") for i, (a, b) in pairs]
 
 
@@ -224,16 +224,16 @@ class CompiledOracleAdapter(OracleAdapter):
         pass  # not checked: compiled code must not change its data
 
     def predict(self, samples, w, n_jobs):
-        found = self.oracle.predict(samples, w)
-        if len(found) != len(samples):
+        labelings = self.oracle.predict(samples, w)
+        if len(labelings) != len(samples):
             raise ValueError(
-                f"{type(self.oracle).__name__}.predict returned {len(found)} labelings for "
+                f"{type(self.oracle).__name__}.predict returned {len(labelings)} labelings for "
                 f"{len(samples)} samples, expected one for each sample"
             )
-        return found
+        return labelings
 
-    def losses(self, samples, truths, found):
-        return self.oracle.losses(samples, truths, found)
+    def losses(self, samples, truths, labelings):
+        return self.oracle.losses(samples, truths, labelings)
 
     def largest_losses(self, samples, truths, n_weights, n_jobs):
         rows = list(range(len(samples)))

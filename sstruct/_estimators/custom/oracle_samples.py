@@ -93,10 +93,10 @@ class OraclePartitions:
 
 def some_samples(values, name):
     """Return samples as a list without inspecting them; raise ValueError if there are none."""
-    found = samples_of(values, name)
-    if not found:
+    samples = samples_of(values, name)
+    if not samples:
         raise ValueError(f"{name} has 0 samples, expected at least 1")
-    return found
+    return samples
 
 
 def _calls_on_cluster(client, oracle, parts, options):

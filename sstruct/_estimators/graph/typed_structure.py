@@ -130,19 +130,19 @@ class TypedGraphStructure(Structure):
         by_type = [as_labels(concatenate_labels(own), self.ignore_label) for own in by_type]
         return [find_classes(own[~is_label(own, self.ignore_label)]) for own in by_type]
 
-    def joined_labels(self, found):
-        if not any(len(own) for by_type in found for own in by_type):
+    def joined_labels(self, parts):
+        if not any(len(own) for by_type in parts for own in by_type):
             return self.classes  # packing reports that no node is labeled
-        found = [by_type for by_type in found if by_type]
-        counts = sorted({len(by_type) for by_type in found})
+        parts = [by_type for by_type in parts if by_type]
+        counts = sorted({len(by_type) for by_type in parts})
         if len(counts) > 1:
             raise ValueError(
                 "y must have labels of the same number of node types in each partition, found "
                 f"{' and '.join(map(str, counts))} types"
             )
-        self._check_lists(len(found[0]))
-        found = [[own for own in type_labels if len(own)] for type_labels in zip(*found)]
-        classes = [find_classes(as_labels(concatenate_labels(own))) for own in found]
+        self._check_lists(len(parts[0]))
+        parts = [[own for own in type_labels if len(own)] for type_labels in zip(*parts)]
+        classes = [find_classes(as_labels(concatenate_labels(own))) for own in parts]
         given = self.classes or [None] * len(classes)
         for t, own in enumerate(classes):
             if given[t] is None:

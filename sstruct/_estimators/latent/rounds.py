@@ -117,14 +117,14 @@ def row_of_history(model, objective, changed, begin):
     }  # fmt: skip
 
 
-def concave_convex(found, latent, codes, training):
+def concave_convex(rounds, latent, codes, training):
     """Run rounds from completed labels until the latent objective decreases by less than `tol`.
 
     At most ``max_rounds`` rounds are run.
 
     Parameters
     ----------
-    found : Rounds
+    rounds : Rounds
         Empty, with a model that is not fitted; completed rounds are added.
     latent : Latent
     codes : ndarray of int32
@@ -138,9 +138,9 @@ def concave_convex(found, latent, codes, training):
         If the objective increases by more than the gap of a fit and rounding errors, which shows
         that completions are not exact although they should be.
     """
-    found.model.set_params(warm_start=_can_continue(found.model, training, latent))
-    while len(found.rows) < latent.max_rounds and not found.converged:
-        trial = copy(found.model)
+    rounds.model.set_params(warm_start=_can_continue(rounds.model, training, latent))
+    while len(rounds.rows) < latent.max_rounds and not rounds.converged:
+        trial = copy(rounds.model)
         trial._fit(*latent.samples, training)
         best = trial._complete(latent.samples.X, latent.known, latent.n_states)
         changed = latent.known.changed(best, codes)
@@ -154,15 +154,15 @@ def concave_convex(found, latent, codes, training):
                 following.solver_weights(trial._w),
                 n_threads(trial.n_jobs),
             )
-        _check_decrease(found, objective, trial, training, len(found.rows) + 1)
+        _check_decrease(rounds, objective, trial, training, len(rounds.rows) + 1)
         if objective > bound:  # the decoder returned a worse completion than the one of the fit
             objective, changed = bound, 0
-        decrease = found.objective - objective
-        if not (found.rows and decrease < 0):
+        decrease = rounds.objective - objective
+        if not (rounds.rows and decrease < 0):
             row = row_of_history(trial, objective, changed, latent.begin)
-            found.add(trial, objective, row)
-        found.converged = not changed or decrease <= latent.tol * objective
-        if not found.converged:
+            rounds.add(trial, objective, row)
+        rounds.converged = not changed or decrease <= latent.tol * objective
+        if not rounds.converged:
             codes, training = best, following
 
 
@@ -176,7 +176,7 @@ def _can_continue(model, training, latent):
     return structure.solvers[name].has_dual_weights
 
 
-def _check_decrease(found, objective, trial, training, n_rounds):
+def _check_decrease(rounds, objective, trial, training, n_rounds):
     """Raise if the objective has increased although completions and certificate are exact."""
     inference, dual = training.inference, trial.dual_objective_
     exact = inference.quality is Quality.EXACT and not inference.relaxed
@@ -186,12 +186,12 @@ def _check_decrease(found, objective, trial, training, n_rounds):
     rounding = Rounding(training.problem, lam, training.block_weight)
     allowed = 2 * rounding.bound(lam, bound, dual, training.solver_weights(trial._w))
     has_increased = objective > bound + allowed
-    if found.rows and not np.isnan(dual):
-        has_increased = has_increased or objective > found.objective + trial.dual_gap_ + allowed
+    if rounds.rows and not np.isnan(dual):
+        has_increased = has_increased or objective > rounds.objective + trial.dual_gap_ + allowed
     if has_increased:
         raise ValueError(
             f"the latent objective is {objective!r} after round {n_rounds}, expected at most the "
-            f"objective of its fit, {bound!r}, and of the last round, {found.objective!r}, up to "
+            f"objective of its fit, {bound!r}, and of the last round, {rounds.objective!r}, up to "
             f"the gap of {trial.dual_gap_:g}: a completion was not the labeling of highest score "
             "that agrees with the known labels"
         )

@@ -215,8 +215,8 @@ class ChangePointStructure(Structure):
         return KnownIntervals(intervals, nodes.lengths, trained, nodes.empty)
 
     def complete(self, model, X, known, n_states=1):
-        found = self.decode(model, self.pack(X, model), known.intervals)
-        return flat_changes(found, known.lengths)
+        changes = self.decode(model, self.pack(X, model), known.intervals)
+        return flat_changes(changes, known.lengths)
 
     def axis_values(self, model):
         bins = model.get("duration_bins_")

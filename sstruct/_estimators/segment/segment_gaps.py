@@ -42,9 +42,9 @@ class SegmentGaps:
             counts = np.array([len(codes) for codes in ranked], dtype=np.intp)
             codes = np.concatenate([codes.ravel() for codes in ranked] or [[]]).astype(np.int32)
             offsets = np.append(0, np.cumsum(np.repeat(samples.lengths, counts)))
-            found = _rows(codes, offsets, K)
-            found[:, 0] = np.repeat(np.arange(len(ranked)), counts)[found[:, 0]]
-            return np.unique(found, axis=0), labels
+            segments = _rows(codes, offsets, K)
+            segments[:, 0] = np.repeat(np.arange(len(ranked)), counts)[segments[:, 0]]
+            return np.unique(segments, axis=0), labels
         predicted = _rows(structure.segment_codes(model, samples), samples.offsets, K)
         if len(predicted) == 0:
             return predicted, labels

@@ -188,8 +188,8 @@ class SegmentStructure(ChainStructure):
         first, stop, label, sequence = spans_of_nodes(codes, nodes.offsets, len(model.classes_))
         rows = np.column_stack([sequence, first, stop, label])
         p = iter(self.distribution(model, nodes).segments(scale, rows).tolist())
-        found = spans_of_samples(codes, nodes.offsets, model.classes_)
-        return [[(*span, next(p)) for span in own] for own in found]
+        spans = spans_of_samples(codes, nodes.offsets, model.classes_)
+        return [[(*span, next(p)) for span in own] for own in spans]
 
     def _supports_gdmm(self, problem):
         return False

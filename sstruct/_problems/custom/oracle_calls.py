@@ -75,13 +75,13 @@ def decoded(oracle, x, labeling):
     return oracle.decode(x, labeling) if hasattr(oracle, "decode") else labeling
 
 
-def valid_loss(found, what):
+def valid_loss(value, what):
     """Return the result of a loss method, named `what` in errors, as a float of at least 0."""
-    if isinstance(found, np.ndarray) and found.ndim == 0:
-        found = found[()]
-    if not (is_real(found) or isinstance(found, bool | np.bool_)):
-        raise TypeError(f"{what} returned {type(found).__name__}, expected a real number")
-    loss = float(found)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not (is_real(value) or isinstance(value, bool | np.bool_)):
+        raise TypeError(f"{what} returned {type(value).__name__}, expected a real number")
+    loss = float(value)
     if not 0 <= loss <= LARGEST:
         raise ValueError(
             f"{what} returned {loss}, expected a finite number of at least 0 and at most "
@@ -95,12 +95,12 @@ def best_labelings(oracle, samples, w, rows, truths=None):
 
     rows : indices of the samples in the user's data, for error messages
     """
-    found = []
+    labelings = []
     for k, (x, i) in enumerate(zip(samples, rows, strict=True)):
         at = called(oracle, i, "potentials", x, w) if hasattr(oracle, "potentials") else w
         more = {} if truths is None else {"y_true": truths[k]}
-        found.append(called(oracle, i, "argmax", x, at, **more))
-    return found
+        labelings.append(called(oracle, i, "argmax", x, at, **more))
+    return labelings
 
 
 def called(oracle, i, name, *args, **keywords):
@@ -219,18 +219,19 @@ class OracleCalls:
 
     def features(self, i, labeling):
         """Return phi(x_i, y) as an array or, if stored sparsely, as index and value."""
-        found = self._call(i, "joint_feature", self.X[i], labeling)
-        is_sparse = sparse.issparse(found)
+        vector = self._call(i, "joint_feature", self.X[i], labeling)
+        is_sparse = sparse.issparse(vector)
         if is_sparse:
-            check_compressed(found, f"{self._at(i, 'joint_feature')} result", ndims=(1, 2))
+            check_compressed(vector, f"{self._at(i, 'joint_feature')} result", ndims=(1, 2))
         else:
             try:
-                found = np.asarray(found)
+                vector = np.asarray(vector)
             except ValueError:
                 raise TypeError(
-                    f"{self._at(i, 'joint_feature')} returned {shortened(found)}, expected a vector"
+                    f"{self._at(i, 'joint_feature')} returned {shortened(vector)}, expected a "
+                    "vector"
                 ) from None
-        shape = found.shape
+        shape = vector.shape
         if self.n_weights is None:
             if len(shape) == 0 or shape[-1] == 0 or shape[:-1] not in ((), (1,) * is_sparse):
                 raise ValueError(
@@ -243,17 +244,17 @@ class OracleCalls:
             raise ValueError(
                 f"{self._at(i, 'joint_feature')} returned shape {shape}, expected ({d},)"
             )
-        if found.dtype.kind not in "biuf":
+        if vector.dtype.kind not in "biuf":
             raise TypeError(
-                f"{self._at(i, 'joint_feature')} returned dtype {found.dtype}, expected real "
+                f"{self._at(i, 'joint_feature')} returned dtype {vector.dtype}, expected real "
                 "numbers"
             )
         if is_sparse:
-            index, value = _entries(found)
+            index, value = _entries(vector)
             index = index.astype(np.int32)
         else:
             # A copy, because an oracle may reuse its array.
-            value = np.array(found, dtype=np.float64)
+            value = np.array(vector, dtype=np.float64)
         wrong = first_beyond(value)
         if wrong is not None:
             at = wrong[0]
@@ -325,14 +326,14 @@ class OracleCalls:
             return *sparse_difference(*self.truths[i], *features), loss, excess
         return *dense_difference(self.truths[i], features), loss, excess
 
-    def _labeling_and_bound(self, i, found):
+    def _labeling_and_bound(self, i, result):
         """Return the two results of ``bounded_argmax``, validated."""
-        if not isinstance(found, tuple) or len(found) != 2 or not is_real(found[1]):
+        if not isinstance(result, tuple) or len(result) != 2 or not is_real(result[1]):
             raise TypeError(
                 f"{self._at(i, 'bounded_argmax')} must return a labeling and a number, a bound; "
-                f"found {shortened(found)}"
+                f"found {shortened(result)}"
             )
-        labeling, bound = found
+        labeling, bound = result
         if not abs(bound) <= LARGEST:
             raise ValueError(
                 f"{self._at(i, 'bounded_argmax')} returned the bound {bound}, expected a finite "
@@ -345,14 +346,14 @@ class OracleCalls:
         if not hasattr(self.oracle, "potentials"):
             return w
         thread = get_ident()
-        block, weights, found = self.known.get(thread, (None, None, None))
+        block, weights, potentials = self.known.get(thread, (None, None, None))
         if block != i or not (weights is w or np.array_equal(weights, w)):
-            found = self._call(i, "potentials", self.X[i], w)
-            if found is None:
+            potentials = self._call(i, "potentials", self.X[i], w)
+            if potentials is None:
                 raise TypeError(f"{self._at(i, 'potentials')} returned None, expected potentials")
-            _freeze(found)
-            self.known[thread] = i, w, found
-        return found
+            _freeze(potentials)
+            self.known[thread] = i, w, potentials
+        return potentials
 
     def check_all_unchanged(self):
         """Raise if any sample has changed."""
@@ -408,8 +409,8 @@ def _entries(vector):
 
 def public(oracle):
     """Return the public attributes of an oracle, without private ones such as caches."""
-    found = getattr(oracle, "__dict__", {})
-    return {name: found[name] for name in sorted(found) if not name.startswith("_")}
+    attributes = getattr(oracle, "__dict__", {})
+    return {name: attributes[name] for name in sorted(attributes) if not name.startswith("_")}
 
 
 def digest(value):

@@ -185,15 +185,15 @@ class DistributedFit(Solver):
 
     def _ask(self, name, arguments, is_answer):
         """Call a method of all partitions and validate the replies, which come from workers."""
-        found = self.parts.ask(name, arguments)
-        for number, answer in enumerate(found):
+        replies = self.parts.ask(name, arguments)
+        for number, answer in enumerate(replies):
             if not is_answer(answer, len(self.v)):
                 self.parts.failure = RuntimeError(
                     f"partition {number} returned an invalid reply to {name!r} (expected "
                     f"{len(self.v)} weights); is the worker running another version of sstruct?"
                 )
                 raise self.parts.failure
-        return found
+        return replies
 
     def _move(self, moves, linear):
         """Add the moves of the partitions, in full or with the shares that raise the dual most."""
@@ -231,11 +231,11 @@ class DistributedFit(Solver):
     def _rebuild(self):
         """Compute v and the dual value from the dual weights of the partitions, against drift."""
         shares = [(float(share),) for share in self.share]
-        found = self._ask("rebuild", shares, partial(_is_move, n_numbers=1))
-        self.v = _added(found, len(self.v))
+        moves = self._ask("rebuild", shares, partial(_is_move, n_numbers=1))
+        self.v = _added(moves, len(self.v))
         if self.prior is not None:
             self.v = self.v + self.prior
-        self.linear = float(sum(numbers[0] for _, _, numbers in found))
+        self.linear = float(sum(numbers[0] for _, _, numbers in moves))
         self._reset_shares()
         self._update_dual()
 
@@ -245,14 +245,14 @@ class DistributedFit(Solver):
         if self.pass_average is not None:
             average = self._clip(self.pass_average.weights())
             arguments = [(*part_arguments, compact(average)) for part_arguments in arguments]
-        found = self._ask(
+        measures = self._ask(
             "measure", arguments, partial(_is_measure, points=1 + (average is not None))
         )
-        self.working_set_size = sum(size for _, size in found) / self.problem.n_blocks
+        self.working_set_size = sum(size for _, size in measures) / self.problem.n_blocks
         self.averaged = None
-        self.primal, self.exact = self._primal(self.last, [points[0] for points, _ in found])
+        self.primal, self.exact = self._primal(self.last, [points[0] for points, _ in measures])
         if average is not None:
-            primal, exact = self._primal(average, [points[1] for points, _ in found])
+            primal, exact = self._primal(average, [points[1] for points, _ in measures])
             if primal < self.primal:
                 self.primal, self.exact, self.averaged = primal, exact, average
         estimate = self._estimate()
@@ -266,12 +266,12 @@ class DistributedFit(Solver):
         `failure` of the problem is then the reason.
         """
         try:
-            found = self._ask("export_state", self._updates(), _is_export)
+            exports = self._ask("export_state", self._updates(), _is_export)
         except Exception as error:
             if error is not self.problem.failure:
                 raise
             return None
-        arrays = {name: np.concatenate([part[name] for part in found]) for name in EXPORTED}
+        arrays = {name: np.concatenate([part[name] for part in exports]) for name in EXPORTED}
         return {"lam": self.lam, "block_weight": self.block_weight, **arrays}
 
     def _save_states(self):
@@ -377,10 +377,10 @@ def _is_export(answer, n_weights):
     return arrays and all(answer[name].dtype == dtype for name, dtype in EXPORTED.items())
 
 
-def _added(found, n_weights):
+def _added(moves, n_weights):
     """Add the moves (index, value, ...) of the partitions; index None means all entries."""
     total = aligned_zeros(n_weights)
-    for index, value, _ in found:
+    for index, value, _ in moves:
         total[slice(None) if index is None else index] += value
     return total
 
@@ -414,9 +414,11 @@ def separated(arrays, n_parts):
     return states
 
 
-def _rows(found, n_weights):
+def _rows(changes, n_weights):
     """Return the moves (index, value, ...) of the partitions as the rows of a CSR matrix."""
-    columns = [np.arange(n_weights) if index is None else index for index, _, _ in found]
+    columns = [np.arange(n_weights) if index is None else index for index, _, _ in changes]
     ends = np.cumsum([0, *map(len, columns)])
-    values = np.concatenate([value for _, value, _ in found])
-    return sparse.csr_matrix((values, np.concatenate(columns), ends), shape=(len(found), n_weights))
+    values = np.concatenate([value for _, value, _ in changes])
+    return sparse.csr_matrix(
+        (values, np.concatenate(columns), ends), shape=(len(changes), n_weights)
+    )

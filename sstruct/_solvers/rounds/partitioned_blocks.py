@@ -56,9 +56,9 @@ class LocalPartitions:
     def ask(self, name, arguments):
         """Call a method of each partition; return the results in the order of the partitions."""
         self.sent += size_of(arguments)
-        found = [getattr(part, name)(*some) for part, some in zip(self.parts, arguments)]
-        self.received += size_of(found)
-        return found
+        replies = [getattr(part, name)(*some) for part, some in zip(self.parts, arguments)]
+        self.received += size_of(replies)
+        return replies
 
     def secure(self, arguments, v):
         """Return copies of the partitions' states.
@@ -66,9 +66,9 @@ class LocalPartitions:
         v : ndarray
             The current v, which the copies do not include.
         """
-        found = [part.keep(*some) for part, some in zip(self.parts, arguments)]
-        self.copied += size_of(found)
-        return found
+        replies = [part.keep(*some) for part, some in zip(self.parts, arguments)]
+        self.copied += size_of(replies)
+        return replies
 
     def restore_state(self, states, v):
         """Restore the partitions from copies of their states."""

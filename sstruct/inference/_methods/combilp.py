@@ -114,9 +114,9 @@ class Part:
 
     def joined(self, labels):
         """Return labels of the whole model, with `labels` for the nodes of the part."""
-        found = self.whole.labels.copy()
-        found[self.nodes] = labels
-        return found
+        combined = self.whole.labels.copy()
+        combined[self.nodes] = labels
+        return combined
 
     def in_conflict(self, labels, least_cost):
         """Return the nodes outside with an edge to the part that does not have its minimum.

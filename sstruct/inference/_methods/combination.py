@@ -95,6 +95,6 @@ def _best_of(mrf, candidates, best, nodes, record):
     at_best = [int(np.searchsorted(k, best[v])) for v, k in zip(nodes, labels)]
     own = record.of_part(model, np.array(at_best, dtype=np.int32))
     integer_program(model, own, MAX_BRANCHES)
-    found = best.copy()
-    found[nodes] = [k[chosen] for k, chosen in zip(labels, own.labels)]
-    return found
+    combined = best.copy()
+    combined[nodes] = [k[chosen] for k, chosen in zip(labels, own.labels)]
+    return combined

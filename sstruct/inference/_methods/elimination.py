@@ -218,14 +218,14 @@ class Elimination:
             possible &= put(tuple(nodes), least)
         if not possible:
             return None
-        found, at = labels.copy(), {}
+        minimizer, at = labels.copy(), {}
         for v, nodes, best in reversed(choices):
             place = 0
             for u in nodes:
                 place = place * self.size[u] + at[u]
             at[v] = _choice(best, place, self.size[v])
-            found[v] = self.allowed[v][at[v]]
-        return found
+            minimizer[v] = self.allowed[v][at[v]]
+        return minimizer
 
 
 def _minimize_axis(table, axis):

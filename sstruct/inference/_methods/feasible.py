@@ -237,16 +237,16 @@ def find_feasible(mrf, record, max_revisions=MAX_REVISIONS):
     while not search.is_over():
         left = search.left
         try:
-            found = search.run(labels, mrf.node_costs, max_wrong)
+            labeling = search.run(labels, mrf.node_costs, max_wrong)
         except _Stopped:
             walk = _Walk(search, labels, mrf.node_costs) if walk is None else walk
-            found = walk.run(READS_PER_REVISION * (left - search.left))
-            if found is None:
+            labeling = walk.run(READS_PER_REVISION * (left - search.left))
+            if labeling is None:
                 max_wrong *= 2
                 continue
-        if found is None:
+        if labeling is None:
             return False
-        best = np.array(found, dtype=np.int32)
+        best = np.array(labeling, dtype=np.int32)
         record.offer(best, mrf.energy(best))
         break
     return True

@@ -381,9 +381,9 @@ class _Run:
         if not self._make_feasible(FIRST_REVISIONS):
             return Status.INFEASIBLE
         if proves and n_marginals(pairwise_model(mrf)[0]) <= SMALL:
-            found = self._search(WORK_OF_SMALL)
-            if found in (Status.CONVERGED, Status.INFEASIBLE):
-                return found
+            status = self._search(WORK_OF_SMALL)
+            if status in (Status.CONVERGED, Status.INFEASIBLE):
+                return status
         status, sweeps = Status.STALLED, None
         if self.method != "fwmap":
             averaged = self.method == "trws"
@@ -392,9 +392,9 @@ class _Run:
             )
         is_open = status in (Status.STALLED, Status.MAX_ITER)
         if proves and is_open:
-            found = self._search_soon(sweeps)
-            if found in (Status.CONVERGED, Status.INFEASIBLE):
-                return found
+            status = self._search_soon(sweeps)
+            if status in (Status.CONVERGED, Status.INFEASIBLE):
+                return status
         if self.method == "fwmap" or (proves and is_open):
             self.method = "fwmap"
             status = fwmap(mrf, record, self.ascent, start=start, sweeps=sweeps)
@@ -460,15 +460,15 @@ class _Run:
             return
         if max_iter and not record.is_late():
             message_passing(mrf, record, min(max_iter, MAX_PROPAGATIONS), averaged=False)
-        moves, found = JointMoves(PackedMRF(mrf)), {}
+        moves, distinct = JointMoves(PackedMRF(mrf)), {}
         for labels in record.best_offered(8 * MAX_ENTRIES // n_marginals(mrf)):
             energy = moves.search(labels, VISITS_PER_NODE)
             record.offer(labels, energy)
-            found[labels.tobytes()] = energy, labels
+            distinct[labels.tobytes()] = energy, labels
             if record.is_late() or record.is_closed():
                 return
-        if len(found) > 1:
-            ranked = sorted(found.values(), key=itemgetter(0))
+        if len(distinct) > 1:
+            ranked = sorted(distinct.values(), key=itemgetter(0))
             combine(mrf, [labels for _, labels in ranked], record)
 
     @cached_property
@@ -482,21 +482,21 @@ class _Run:
         sweeps : MessagePassing
             State of TRW-S.
         """
-        found = self._search(FIRST_WORK)
-        if found is Status.STALLED:
-            found = self._proven(combilp(self.mrf, self.record, sweeps, self._search_part))
+        status = self._search(FIRST_WORK)
+        if status is Status.STALLED:
+            status = self._proven(combilp(self.mrf, self.record, sweeps, self._search_part))
         order = None
-        if found is Status.STALLED and self.elimination is not None:
+        if status is Status.STALLED and self.elimination is not None:
             order = self.elimination.plan_along_band()
         if order is not None:
-            found = self._proven(minimize_in_order(self.elimination, order, self.record))
-        is_open = found is Status.STALLED and self.engine is not None
+            status = self._proven(minimize_in_order(self.elimination, order, self.record))
+        is_open = status is Status.STALLED and self.engine is not None
         if is_open and has_two_labels(self.mrf):
             return self._solve_program(SHARE_OF_TWO_LABELS)
         if is_open and self.record.energy < np.inf:
             self._combine(self.ascent.max_iter)
-            found = self._search(SECOND_WORK)
-        return found
+            status = self._search(SECOND_WORK)
+        return status
 
     def _search_part(self, model, record):
         """Minimize a part of the model by fast exact methods or with little work."""
@@ -510,16 +510,16 @@ class _Run:
 
     def _search(self, max_work, deadline=np.inf):
         """Run branch and bound with limits; return the status."""
-        found = self.record.status()
-        if found is not Status.STALLED or self.engine is None:
-            return found
+        status = self.record.status()
+        if status is not Status.STALLED or self.engine is None:
+            return status
         return self._proven(search(self.engine, self.mrf, self.record, max_work, deadline))
 
-    def _proven(self, found):
+    def _proven(self, status):
         """Return the status of an exact method, which is the last method if it has an answer."""
-        if found in (Status.CONVERGED, Status.INFEASIBLE):
+        if status in (Status.CONVERGED, Status.INFEASIBLE):
             self.method = "exact"
-        return found
+        return status
 
     def _branch(self, status):
         """Try to close the gap by branch and bound and by HiGHS; return the status."""
@@ -527,13 +527,13 @@ class _Run:
         if is_limited and self.is_small and not has_two_labels(self.mrf):
             now = time.monotonic()
             end = now + SHARE * (self.record.deadline - now)
-        found = self._search(np.inf if is_limited or not self.has_limits else ALL_WORK, end)
-        if found is Status.STALLED:
-            found = self._solve_program(1.0)
-        if found in (Status.CONVERGED, Status.INFEASIBLE):
-            return found
+        last = self._search(np.inf if is_limited or not self.has_limits else ALL_WORK, end)
+        if last is Status.STALLED:
+            last = self._solve_program(1.0)
+        if last in (Status.CONVERGED, Status.INFEASIBLE):
+            return last
         # HiGHS may stop slightly before the time limit.
-        return found if is_limited and found is Status.TIME_LIMIT else status
+        return last if is_limited and last is Status.TIME_LIMIT else status
 
     @cached_property
     def is_small(self):
@@ -548,9 +548,9 @@ class _Run:
         seconds = SECONDS_OF_BRANCHING if self.has_limits else np.inf
         if record.deadline < np.inf:
             seconds = share * (record.deadline - time.monotonic())
-        found = self._proven(integer_program(self.mrf, record, seconds=seconds))
+        status = self._proven(integer_program(self.mrf, record, seconds=seconds))
         record.row()
-        return found
+        return status
 
 
 def check_options(tol, max_time, max_iter, proximal_weight, step, schedule="work", start="trws"):

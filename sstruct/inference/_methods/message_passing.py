@@ -48,11 +48,11 @@ def message_passing(mrf, record, max_iter, *, averaged, is_first=False):
                 return Status.INFEASIBLE, sweeps
             if averaged:
                 record.bound(bound)
-            found = labels[: mrf.n_nodes].copy()
+            rounded = labels[: mrf.n_nodes].copy()
             # Late sweeps often repeat the labels of the previous sweep in the same direction.
-            if not np.array_equal(seen.get(forward), found):
-                seen[forward] = found.copy()
-                record.offer(found, own.improve(found, _VISITS_PER_NODE * mrf.n_nodes))
+            if not np.array_equal(seen.get(forward), rounded):
+                seen[forward] = rounded.copy()
+                record.offer(rounded, own.improve(rounded, _VISITS_PER_NODE * mrf.n_nodes))
             if record.is_closed():
                 return Status.CONVERGED, sweeps
         record.row()
