@@ -134,10 +134,10 @@ class _Graph:
         K, body = len(edge), _Graph(self.onnx, "forward_")
         column = body.add("Unsqueeze", "before", body.constant(np.array([1])))
         paths = body.add("Add", column, body.constant(edge))
-        most = body.add("ReduceMax", paths, axes=[0], keepdims=0)
+        maximum = body.add("ReduceMax", paths, axes=[0], keepdims=0)
         origin = body.add("ArgMax", paths, axis=0, keepdims=0)
         none = body.constant(np.zeros(K))
-        best = body.add("Add", body.add("Where", "is_first", none, most), "scores")
+        best = body.add("Add", body.add("Where", "is_first", none, maximum), "scores")
         return body._graph(
             [("before", "DOUBLE", [K]), ("scores", "DOUBLE", [K]), ("is_first", "BOOL", [])],
             [(best, "DOUBLE", [K]), (origin, "INT64", [K])],

@@ -100,15 +100,15 @@ def bounded_weight(class_scores, layout, bounds):
     if "class_scores" not in layout.blocks:
         return bounds
     bounds = layout.unbounded() if bounds is None else bounds
-    least, most = (layout.table(bound, "class_scores") for bound in bounds)
+    lower, upper = (layout.table(bound, "class_scores") for bound in bounds)
     own = (1.0, 1.0) if parse_class_scores(class_scores)[0] == "fixed" else (0.0, np.inf)
-    if least[0] > own[1] or most[0] < own[0]:
+    if lower[0] > own[1] or upper[0] < own[0]:
         expected = "1" if own[1] == 1 else "at least 0"
         raise ValueError(
-            f"bounds of the weight of class_scores are {least[0]:g} and {most[0]:g}, but this "
+            f"bounds of the weight of class_scores are {lower[0]:g} and {upper[0]:g}, but this "
             f"weight is {expected}"
         )
-    least[0], most[0] = max(least[0], own[0]), min(most[0], own[1])
+    lower[0], upper[0] = max(lower[0], own[0]), min(upper[0], own[1])
     return bounds
 
 

@@ -34,11 +34,11 @@ def _check_lengths(min_length: int, max_length: int) -> None:
         raise ValueError(f"max_length={max_length} is below min_length={min_length}")
 
 
-def _as_size(name: str, value: float, most: float = np.inf) -> float:
-    """Return a finite number from 0 to `most` as a float."""
+def _as_size(name: str, value: float, largest: float = np.inf) -> float:
+    """Return a finite number from 0 to `largest` as a float."""
     check_number(name, value, least=0)
-    if value > most:
-        raise ValueError(f"{name} must be at most {most}, found {shortened(value)}")
+    if value > largest:
+        raise ValueError(f"{name} must be at most {largest}, found {shortened(value)}")
     return float(value)
 
 
@@ -392,12 +392,12 @@ def make_multilabel_pairwise(
     ([[0, 1], [2, 3]], [2.0, -2.0])
     """
     _check_counts(n_samples=n_samples, n_features=n_features, n_labels=n_labels)
-    most = n_labels * (n_labels - 1) // 2
-    n_pairs = min(n_labels, most) if n_pairs is None else n_pairs
+    max_pairs = n_labels * (n_labels - 1) // 2
+    n_pairs = min(n_labels, max_pairs) if n_pairs is None else n_pairs
     check_number("n_pairs", n_pairs, least=0, whole=True)
-    if n_pairs > most:
+    if n_pairs > max_pairs:
         raise ValueError(
-            f"n_pairs must be at most {most}, the pairs of {n_labels} labels, found {n_pairs}"
+            f"n_pairs must be at most {max_pairs}, the pairs of {n_labels} labels, found {n_pairs}"
         )
     strength = _as_size("strength", strength)
     informativeness = _as_size("informativeness", informativeness)
@@ -407,7 +407,7 @@ def make_multilabel_pairwise(
     X = rng.standard_normal((n_samples, n_features))
     weights = rng.standard_normal((n_labels, n_features)) * informativeness / np.sqrt(n_features)
     pairs = np.column_stack(np.triu_indices(n_labels, 1))
-    edges = pairs[rng.permutation(most)[:n_pairs]]
+    edges = pairs[rng.permutation(max_pairs)[:n_pairs]]
     interactions = np.where(np.arange(n_pairs) % 2 == 0, 1.0, -1.0) * strength
     table = np.zeros((n_labels, n_labels))
     table[edges[:, 0], edges[:, 1]] = table[edges[:, 1], edges[:, 0]] = interactions

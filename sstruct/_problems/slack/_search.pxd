@@ -12,7 +12,7 @@ cdef enum Search:
 
 cdef struct Angle:
     Interval interval
-    double most     # upper bound of the products of the labelings in the interval
+    double product_bound     # upper bound of the products of the labelings in the interval
 
 
 cdef class SlackSearch:
@@ -29,7 +29,7 @@ cdef class SlackSearch:
     # Last query: a labeling with its h and g, an upper bound of h + lam g over all admissible labelings,
     # and whether this bound is valid.
     cdef int32_t[::1] found, truth
-    cdef double h, g, most
+    cdef double h, g, query_bound
     cdef bint bounded
     cdef bint convex                 # see BlockProblem
     cdef Angle* heap

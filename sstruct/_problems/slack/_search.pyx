@@ -122,9 +122,9 @@ cdef class SlackSearch:
         self.problem.scores(self.block, NULL, lam, codes, 1, &offset, &self.work)
         self.update_best()
         self.bounded = answer.exact or self.problem.bounded
-        self.most = self.margin + ((answer.value if answer.exact else answer.bound) - offset)
+        self.query_bound = self.margin + ((answer.value if answer.exact else answer.bound) - offset)
         if answer.exact or not self.bounded:
-            self.most = max(self.most, self.h + lam * self.g)
+            self.query_bound = max(self.query_bound, self.h + lam * self.g)
         return 0
 
     cdef bint query_between(self, const Interval* interval, double lam) except -1 nogil:
@@ -137,9 +137,9 @@ cdef class SlackSearch:
         if answer.found:
             self.update_best()
             self.bounded = answer.exact or self.problem.bounded
-            self.most = self.h + lam * self.g
+            self.query_bound = self.h + lam * self.g
             if self.bounded and not answer.exact:
-                self.most = max(self.most, answer.bound)
+                self.query_bound = max(self.query_bound, answer.bound)
         return answer.found
 
     cdef int angular(self, double start) except -1 nogil:
@@ -147,17 +147,17 @@ cdef class SlackSearch:
         cdef Angle angle, child
         cdef Interval whole, part
         cdef bint bounded = True
-        cdef double lam, most, c, u
+        cdef double lam, product_bound, c, u
         # Labelings with loss zero have product zero.
         whole.lower, whole.upper, whole.above, whole.below = 0, INFINITY, True, False
-        angle.interval, angle.most = whole, INFINITY
+        angle.interval, angle.product_bound = whole, INFINITY
         self.push(angle)
         self.bound = 0
         while self.heap_size > 0:
-            if self.heap[0].most <= (1 + TINY) * self.value:
+            if self.heap[0].product_bound <= (1 + TINY) * self.value:
                 break
             if self.n_queries >= MAX_QUERIES:
-                self.bound = self.heap[0].most
+                self.bound = self.heap[0].product_bound
                 break
             angle = self.pop()
             whole = angle.interval
@@ -172,12 +172,12 @@ cdef class SlackSearch:
             if not self.query_between(&whole, lam):
                 continue
             bounded = bounded and self.bounded
-            most = min(angle.most, self.most * self.most / (4 * lam))
-            if most <= (1 + TINY) * self.value:
+            product_bound = min(angle.product_bound, self.query_bound * self.query_bound / (4 * lam))
+            if product_bound <= (1 + TINY) * self.value:
                 continue
-            c = lam * self.value / (self.most * self.most)
+            c = lam * self.value / (self.query_bound * self.query_bound)
             u = (1 - 2 * c + sqrt(max(1 - 4 * c, 0))) / (2 * c)
-            child.most = most
+            child.product_bound = product_bound
             # The angle of larger slopes, up to the slope that (b) excludes.
             part.lower, part.upper = 1 / lam, min(whole.upper, u * (1 - TINY) / lam)
             part.above, part.below = False, whole.below and part.upper == whole.upper
@@ -212,10 +212,10 @@ cdef class SlackSearch:
                     self.bound = 0
                 break
             bounded = bounded and self.bounded
-            self.bound = min(self.bound, self.most * self.most / (4 * lam))
+            self.bound = min(self.bound, self.query_bound * self.query_bound / (4 * lam))
             if self.bound <= (1 + TINY) * self.value:
                 break
-            if meets and self.most <= (1 + TINY) * (flat_h + lam * flat_g):
+            if meets and self.query_bound <= (1 + TINY) * (flat_h + lam * flat_g):
                 ray.lower = ray.upper = 1 / lam
                 ray.above = ray.below = False
                 self.query_between(&ray, lam)
@@ -259,7 +259,7 @@ cdef class SlackSearch:
         the intersection of the lines at the ends; otherwise halve the interval of sqrt(lam)
         """
         cdef double low = 0, high = INFINITY, lam = start, factor = 4
-        cdef double low_h = 0, low_g = 0, low_most = 0, high_h = 0, high_g = 0, high_most = 0
+        cdef double low_h = 0, low_g = 0, low_bound = 0, high_h = 0, high_g = 0, high_bound = 0
         cdef double smallest = 0, largest = INFINITY   # slopes of labelings better than the best one
         cdef double c, u, slope, bound, line, meeting = 0
         cdef bint bounded = True, meets = False
@@ -267,29 +267,30 @@ cdef class SlackSearch:
         while self.n_queries < MAX_QUERIES:
             self.query(lam)
             bounded = bounded and self.bounded
-            self.bound = min(self.bound, self.most * self.most / (4 * lam) if self.most > 0 else 0)
+            bound = self.query_bound * self.query_bound / (4 * lam) if self.query_bound > 0 else 0
+            self.bound = min(self.bound, bound)
             line = low_h + lam * low_g
             if self.h < lam * self.g:
-                high, high_h, high_g, high_most = lam, self.h, self.g, self.most
+                high, high_h, high_g, high_bound = lam, self.h, self.g, self.query_bound
             else:
-                low, low_h, low_g, low_most = lam, self.h, self.g, self.most
+                low, low_h, low_g, low_bound = lam, self.h, self.g, self.query_bound
             if low > 0 and high < INFINITY:
                 # Between the ends, max h + lam g is convex in lam, and at most its chord a + b lam,
                 # whose square over 4 lam is smallest at a / b.
-                slope = (high_most - low_most) / (high - low)
-                bound = low_most - slope * low
+                slope = (high_bound - low_bound) / (high - low)
+                bound = low_bound - slope * low
                 if slope > 0 and low * slope < bound < high * slope:
                     self.bound = min(self.bound, slope * bound)
             if self.bound <= (1 + TINY) * self.value:
                 break
             if geometric and self.value > 0:
-                c = lam * self.value / (self.most * self.most)
+                c = lam * self.value / (self.query_bound * self.query_bound)
                 u = (1 - 2 * c + sqrt(max(1 - 4 * c, 0))) / (2 * c)
                 smallest, largest = max(smallest, 1 / (u * lam)), min(largest, u / lam)
                 if smallest > (1 + TINY) * largest:   # no labeling is better
                     self.bound = self.value
                     break
-            if meets and lam == meeting and self.most <= (1 + TINY) * line:
+            if meets and lam == meeting and self.query_bound <= (1 + TINY) * line:
                 break   # there is no corner between the ends
             if high == INFINITY or low == 0:
                 lam = lam * factor if high == INFINITY else lam / factor
@@ -327,7 +328,7 @@ cdef class SlackSearch:
         self.heap_size += 1
         while k > 0:
             parent = (k - 1) // 2
-            if self.heap[parent].most >= angle.most:
+            if self.heap[parent].product_bound >= angle.product_bound:
                 break
             self.heap[k] = self.heap[parent]
             k = parent
@@ -342,9 +343,10 @@ cdef class SlackSearch:
         last = self.heap[self.heap_size]
         while 2 * k + 1 < self.heap_size:
             child = 2 * k + 1
-            if child + 1 < self.heap_size and self.heap[child + 1].most > self.heap[child].most:
+            if (child + 1 < self.heap_size
+                    and self.heap[child + 1].product_bound > self.heap[child].product_bound):
                 child += 1
-            if last.most >= self.heap[child].most:
+            if last.product_bound >= self.heap[child].product_bound:
                 break
             self.heap[k] = self.heap[child]
             k = child

@@ -155,13 +155,13 @@ class PathSolver(FrankWolfeFit):
         ------
         Point
         """
-        point, most = self._first(eps, kappa, lam_min or 0.0)
+        point, target = self._first(eps, kappa, lam_min or 0.0)
         self.kept = point.w, point.hinge, self._square(point.w), point.exact
         if lam_min is None:
             lam_min = min(1e-4 * point.lam, usual)
-        while not self._is_rounding(point, most):
+        while not self._is_rounding(point, target):
             yield point
-            lam = point.breakpoint(most)
+            lam = point.breakpoint(target)
             self.end = lam_min if 0 < lam <= lam_min else lam
             if point.lam <= np.finfo(float).tiny:  # w = 0 for all lambda
                 self.end = 0.0
@@ -175,7 +175,7 @@ class PathSolver(FrankWolfeFit):
                 point = self._certified(kappa * eps)
             if point is None:
                 return
-            most = self._in_units(eps, point.primal)
+            target = self._in_units(eps, point.primal)
 
     def grid(self, lams, eps, keep):
         """Generate a point with a gap of at most eps for each value of lambda.
@@ -347,8 +347,8 @@ class PathSolver(FrankWolfeFit):
         own : whether w must be the vector of the dual weights; `target` is then absolute
         """
         state = self.state
-        most, between = self.options.max_iter, not own
-        for _ in range(min(most, MAX_TRIES) if own else most):
+        max_passes, between = self.options.max_iter, not own
+        for _ in range(min(max_passes, MAX_TRIES) if own else max_passes):
             in_time = self._approximate()
             state.rebuild()
             if not own and self._is_reached(target):

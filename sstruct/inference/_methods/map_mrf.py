@@ -419,9 +419,9 @@ class _Run:
         end, now = record.deadline, time.monotonic()
         if end < np.inf:
             record.deadline = now + SHARE_OF_TRIANGLES * (end - now)
-        most = min(self.ascent.max_iter, MAX_ITERATIONS_WITH_TRIANGLES)
+        max_iter = min(self.ascent.max_iter, MAX_ITERATIONS_WITH_TRIANGLES)
         before = record.lower_bound
-        message_passing(merged, record, most, averaged=True)
+        message_passing(merged, record, max_iter, averaged=True)
         record.deadline = end
         if record.lower_bound > before:
             self.method = "trws"

@@ -78,7 +78,7 @@ def trivial_bound(mrf):
     bound = np.minimum.reduceat(mrf.node_costs, mrf.node_start[:-1]).sum()
     if mrf.n_edges:
         least = np.minimum.reduceat(mrf.tables, mrf.table_start[:-1])[mrf.edge_table]
-        most = np.maximum.reduceat(mrf.tables, mrf.table_start[:-1])[mrf.edge_table]
+        highest = np.maximum.reduceat(mrf.tables, mrf.table_start[:-1])[mrf.edge_table]
         # A negative weight swaps minimum and maximum.
-        bound += (mrf.weights * np.where(mrf.weights >= 0, least, most)).sum()
+        bound += (mrf.weights * np.where(mrf.weights >= 0, least, highest)).sum()
     return float(bound)

@@ -124,9 +124,9 @@ class Record:
             if energy < self.energy or self.energy == np.inf:
                 self.labels, self.energy = labels.copy(), energy
 
-    def best_offered(self, most):
-        """Return up to `most` distinct labelings that were offered, best first."""
-        keys = sorted(self.offered, key=self.offered.get)[: min(most, OFFERED)]
+    def best_offered(self, n_labelings):
+        """Return up to `n_labelings` distinct labelings that were offered, best first."""
+        keys = sorted(self.offered, key=self.offered.get)[: min(n_labelings, OFFERED)]
         return [np.frombuffer(key, dtype=np.int32).copy() for key in keys]
 
     def bound(self, value):
@@ -232,11 +232,11 @@ def energy_ceiling(mrf):
 
     ceiling = largest(mrf.node_costs, mrf.node_start).sum()
     if mrf.n_edges:
-        most = largest(mrf.tables, mrf.table_start)[mrf.edge_table]
+        highest = largest(mrf.tables, mrf.table_start)[mrf.edge_table]
         least = np.minimum.reduceat(mrf.tables, mrf.table_start[:-1])[mrf.edge_table]
         # A negative weight swaps minimum and maximum; such tables forbid nothing.
         negative = mrf.weights < 0
-        ceiling += (mrf.weights * np.where(negative, least, most))[mrf.weights != 0].sum()
+        ceiling += (mrf.weights * np.where(negative, least, highest))[mrf.weights != 0].sum()
     if mrf.n_factors:
         ceiling += largest(mrf.factor_tables, mrf.factor_table_start)[mrf.factor_table].sum()
     return float(ceiling)
