@@ -1,4 +1,4 @@
-"""The temperature that maximizes a likelihood."""
+"""Test the temperature that maximizes a likelihood."""
 
 import math
 import warnings

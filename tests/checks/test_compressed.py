@@ -1,4 +1,4 @@
-"""Validation of sparse matrices."""
+"""Test the validation of sparse matrices."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Loops over all entries of an array, compared with NumPy."""
+"""Test loops over all entries of an array against NumPy."""
 
 import numpy as np
 import pytest

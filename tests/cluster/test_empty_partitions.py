@@ -1,4 +1,4 @@
-"""Partitions on a Dask cluster with samples, or only samples, that have no labeled node."""
+"""Test partitions on a Dask cluster with samples that have no labeled node."""
 
 import warnings
 from itertools import pairwise

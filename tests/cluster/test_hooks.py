@@ -1,4 +1,4 @@
-"""Optional methods of oracles on a cluster."""
+"""Test the optional methods of oracles on a cluster."""
 
 import joblib
 import numpy as np

@@ -1,4 +1,4 @@
-"""Every parameter and every argument of the estimators, given each of many odd objects."""
+"""Test every parameter and argument of the estimators with many kinds of invalid objects."""
 
 import datetime
 import inspect

@@ -1,4 +1,4 @@
-"""The attackers detect each kind of finding and reproduce it."""
+"""Test that the fuzzer detects and reproduces each kind of finding."""
 
 import os
 import random

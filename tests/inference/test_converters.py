@@ -1,4 +1,4 @@
-"""Models of pgmpy and networkx, by enumeration."""
+"""Test the converters of pgmpy and networkx models against enumeration."""
 
 from itertools import product
 from types import SimpleNamespace

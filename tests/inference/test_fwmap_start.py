@@ -1,4 +1,4 @@
-"""FWMAP started from messages, on infeasible models, and with time limits."""
+"""Test FWMAP started from messages, on infeasible models, and with time limits."""
 
 import time
 from itertools import product

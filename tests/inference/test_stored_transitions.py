@@ -1,4 +1,4 @@
-"""Transitions that a sparse matrix stores; long chains; float32; threads."""
+"""Test transitions that are stored in a sparse matrix."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""StreamingViterbi compared with decoding of whole chains."""
+"""Test StreamingViterbi against decoding of whole chains."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Long array expressions slice by slice."""
+"""Test array expressions that are evaluated slice by slice."""
 
 import numpy as np
 

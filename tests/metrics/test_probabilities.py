@@ -1,4 +1,4 @@
-"""Metrics of probabilities, prediction sets and spans with probabilities, by direct formulas."""
+"""Test metrics of probabilities, prediction sets and spans against direct formulas."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Walks to labels with given sums, whose results are recomputed."""
+"""Test walks to labels with given sums."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Signatures, help texts and HTML representations."""
+"""Test signatures, help texts and HTML representations."""
 
 import inspect
 import pydoc

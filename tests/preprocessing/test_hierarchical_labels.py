@@ -1,4 +1,4 @@
-"""Label sets with the ancestors that the names of the labels define."""
+"""Test that label sets get the ancestors that the names of the labels define."""
 
 import numpy as np
 import pytest

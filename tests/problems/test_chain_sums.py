@@ -1,4 +1,4 @@
-"""Probabilities of spans of chains; for sums and draws see test_sums.py."""
+"""Test span probabilities of chains; test_sums.py tests other sums and samples."""
 
 import itertools
 

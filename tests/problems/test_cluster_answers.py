@@ -1,4 +1,4 @@
-"""Results of a cluster's worker, computed without a cluster."""
+"""Test the oracle results of a cluster's worker without a cluster."""
 
 import numpy as np
 import pytest

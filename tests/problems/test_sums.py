@@ -1,4 +1,4 @@
-"""Sums over the labelings of chains, graphs, label sets and parts, by enumeration."""
+"""Test sums over the labelings of chains, graphs, label sets and parts against enumeration."""
 
 import math
 from itertools import product

@@ -1,4 +1,4 @@
-"""Quadratic programs of the factors of GDMM."""
+"""Test the quadratic programs of the factors of GDMM."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Changes of lambda in place, and passes that certify the initial weights."""
+"""Test changes of lambda in place, and passes that certify the initial weights."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Warm starts for other lam, bounds and sample weights; the initial w by its definition."""
+"""Test warm starts with other lam, bounds and sample weights."""
 
 from dataclasses import replace
 

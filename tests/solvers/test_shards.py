@@ -1,4 +1,4 @@
-"""Passes over one shard of the data after another, with the same w and dual state."""
+"""Test passes over one shard of the data after another."""
 
 import numpy as np
 import pytest

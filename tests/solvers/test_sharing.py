@@ -1,4 +1,4 @@
-"""The decision whether lanes share the next run of visits, by the time of previous runs."""
+"""Test the decision whether lanes share the next run of visits."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Class scores, tied transitions and priors at the same time."""
+"""Test combinations of class scores, tied transitions and priors."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Weights of nodes in the loss, by their true labels (class_weight) or for each node."""
+"""Test weights of nodes in the loss, by their true labels (class_weight) or for each node."""
 
 import numpy as np
 import pytest

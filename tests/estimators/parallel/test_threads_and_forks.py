@@ -1,4 +1,4 @@
-"""Concurrent fits and predictions in threads, and forks of the process at the same time."""
+"""Test concurrent fits and predictions in threads while the process forks."""
 
 import math
 import os

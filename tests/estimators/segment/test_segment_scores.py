@@ -1,4 +1,4 @@
-"""Max-marginals, k best segmentations and probabilities of SegmentSSVM, by enumeration."""
+"""Test max-marginals, k best segmentations and probabilities of SegmentSSVM."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Subclasses with other constructors, Python with -OO, and tokens of Dask."""
+"""Test subclasses with other constructors, Python with -OO, and Dask tokens."""
 
 import subprocess
 import sys
