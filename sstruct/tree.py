@@ -330,8 +330,8 @@ class TreeSSVM(BaseSSVM):
         >>> X, y = figures.data, figures.target
         >>> model = TreeSSVM(parents=figures.parents, lam=0.001, random_state=0).fit(X, y)
         >>> known = [[states[0], *[-1] * (len(states) - 1)] for states in y]
-        >>> found = model.predict(X, known)
-        >>> bool(found[0][0] == y[0][0])
+        >>> y_pred = model.predict(X, known)
+        >>> bool(y_pred[0][0] == y[0][0])
         True
         """
         return self._predict(X, y_partial)

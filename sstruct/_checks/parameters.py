@@ -93,7 +93,7 @@ def check_values(values, valid, owner=""):
 
 
 def check_choice(name, value, choices):
-    """Raise unless a parameter has one of the given values; True and 1 are distinguished."""
+    """Raise an error unless a parameter has one of the given values; True differs from 1."""
     for kind in (str, bool | np.bool_):
         if isinstance(value, kind):
             for choice in choices:
@@ -103,7 +103,7 @@ def check_choice(name, value, choices):
 
 
 def check_number(name, value, **limits):
-    """Raise unless a parameter is in the Range with these limits."""
+    """Raise an error unless a parameter is in the Range with these limits."""
     Range(**limits).check(name, value)
 
 

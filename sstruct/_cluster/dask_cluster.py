@@ -224,7 +224,7 @@ class PlacedParts:
         return chosen, threads
 
     def _check_sources(self, parts):
-        """Raise if partitions are lost and cannot be recomputed."""
+        """Raise an error if partitions are lost and cannot be recomputed."""
         for part in parts:
             if part.source is not None and part.source.status in ("cancelled", "error"):
                 raise lost_for_good(part.number)
@@ -418,7 +418,7 @@ class Cluster(PlacedParts):
         return [answers[i] for i in blocks]
 
     def check_unchanged(self):
-        """Raise if an oracle has changed a sample."""
+        """Raise an error if an oracle has changed a sample."""
         asked = [
             (group, group.call("check_unchanged", k))
             for group in self.groups
@@ -465,7 +465,7 @@ class ClusterCalls(OracleCalls):
 
 
 def _check_same_digests(part, found):
-    """Raise if samples of a partition have changed when it was computed again."""
+    """Raise an error if samples of a partition have changed when it was computed again."""
     pairs = zip(found, part.digests, strict=True)
     differ = [np.frombuffer(new, np.int64) != np.frombuffer(old, np.int64) for new, old in pairs]
     if np.any(differ):

@@ -150,7 +150,7 @@ def changed(number, difference):
 
 
 def check_length(samples, n_samples, number):
-    """Raise if the number of samples of a partition has changed."""
+    """Raise an error if the number of samples of a partition has changed."""
     if num_samples(samples) != n_samples:
         raise changed(number, f"found {num_samples(samples)} samples, expected {n_samples}")
 

@@ -363,7 +363,10 @@ class _Scope(NamedTuple):
 
 
 def _scope(function, nodes, edges, pair=False):
-    """Return the validated _Scope; `pair`: whether the two labels may have different types."""
+    """Return the validated _Scope.
+
+    pair : whether the two labels may have different types
+    """
     if nodes is None and edges is None:
         return _Scope()
     if nodes is not None and edges is not None:
@@ -408,7 +411,7 @@ def _different(function, labels, scope=_Scope()):  # noqa: B008
 
 
 def check_constraints_parameter(constraints, of_graphs=False):
-    """Raise unless the parameter is None or a list of LabelConstraint, for graphs or sets."""
+    """Raise an error unless the parameter is None or a list of valid LabelConstraint."""
     expected = "None or a list of constraints, made by the functions of sstruct.constraints"
     if constraints is None:
         return

@@ -570,7 +570,7 @@ def check_target(y, estimator_name):
 
 
 def check_label_sequence(item, name, length):
-    """Raise unless an item is a list or 1-D array of `length` labels."""
+    """Raise an error unless an item is a list or 1-D array of `length` labels."""
     if type(item) in (list, tuple) or (type(item) is np.ndarray and item.ndim == 1):
         return
     # Iterating a data frame yields columns and a dict its keys, and sets are not ordered.

@@ -18,7 +18,7 @@ _owner_of_workers = None
 
 
 def check_n_jobs(n_jobs):
-    """Raise unless n_jobs, which must not be None, is a nonzero integer within limits."""
+    """Raise an error unless n_jobs, which must not be None, is a nonzero integer within limits."""
     check_number("n_jobs", n_jobs, whole=True, least=-MAX_JOBS)
     if n_jobs == 0 or n_jobs > MAX_JOBS:
         expected = "1 or more, or -1 for all cores" if n_jobs == 0 else f"at most {MAX_JOBS}"

@@ -75,7 +75,7 @@ cdef int check_signals() except -1 nogil:
 
 
 cdef void set_stop_flag(sstruct_counter* stop) noexcept nogil:
-    """Make `check_signals` raise in this thread once `stop` is not 0; NULL: check for signals again."""
+    """Make `check_signals` raise in this thread once `stop` is not 0, or check for signals if it is NULL."""
     global sstruct_stop
     sstruct_stop = stop
 

@@ -200,8 +200,8 @@ class ConformalSSVM(HeldOutPredictor):
     >>> model = ChainSSVM(random_state=0).fit(X[:100], y[:100])
     >>> sets = ConformalSSVM(FrozenEstimator(model)).fit(X[100:200], y[100:200])
     >>> labelings, is_complete = sets.predict_set(X[200:])
-    >>> found = [(rows == labels).all(axis=1).any() for rows, labels in zip(labelings, y[200:])]
-    >>> bool(sum(found) >= 85)
+    >>> covered = [(rows == labels).all(axis=1).any() for rows, labels in zip(labelings, y[200:])]
+    >>> bool(sum(covered) >= 85)
     True
     """
 

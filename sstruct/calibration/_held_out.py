@@ -59,7 +59,7 @@ class HeldOutMetaEstimator(MetaSSVM):
     estimator_: BaseSSVM = field(init=False)
 
     def _check(self):
-        """Raise if a parameter is invalid or the estimator is not supported."""
+        """Raise an error if a parameter is invalid or the estimator is not supported."""
         check_parameters(self)
         if self.n_jobs is not None:
             check_n_jobs(self.n_jobs)
@@ -187,7 +187,7 @@ class HeldOutMetaEstimator(MetaSSVM):
 
 
 class HeldOutPredictor(HeldOutMetaEstimator):
-    """Base class: meta-estimators with the predictions of the estimator."""
+    """Base class of meta-estimators whose predictions are those of the estimator."""
 
     @reads_one_fit
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:

@@ -267,7 +267,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         return structure.complete(model, X, known, n_states)
 
     def _solve(self, fit, given):
-        """Run the solver of a Fit and set all fitted attributes; `given`: arguments of ``fit``."""
+        """Run the solver of a Fit and set all fitted attributes.
+
+        given : the arguments of ``fit``
+        """
         options, task = fit.setup.options, None
         if not CALLBACK_ATTRIBUTES.isdisjoint(vars(self)):
             max_passes = None if options.cache else options.max_iter  # cache hits are not counted

@@ -79,7 +79,7 @@ def check_not_set(structure, errors):
 
 
 def check_given(structure, X=None, y=None, sample_weight=None):
-    """Raise if parameters are out of range, or if data or parameters are nested too deeply."""
+    """Raise an error if parameters are out of range, or data or parameters too deeply nested."""
     data, parameters = {"X": X, "y": y, "sample_weight": sample_weight}, structure.parameters
     for name, value in (data | parameters).items():
         if isinstance(value, PLAIN):

@@ -66,7 +66,10 @@ class Field:
     optional: bool = False
 
     def check_item(self, parts, name, sizes, prefix=""):
-        """Validate one item of a dict; sizes: the values of letters in shapes."""
+        """Validate one item of a dict.
+
+        sizes : dict with the values of letters in shapes
+        """
         if parts.get(name) is not None:
             self.check(parts[name], f"{prefix}{name}", sizes)
         elif not self.optional:
@@ -82,7 +85,10 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Field):
-    """A number, or an integer if `whole`. `size`: the letter in shapes that it defines."""
+    """A number, or an integer if `whole`.
+
+    size : the letter in shapes whose value is this number, or None
+    """
 
     whole: bool = False
     least: float = -math.inf
@@ -222,7 +228,10 @@ class Each(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class ListOf(Field):
-    """A list or a tuple of any length; `size`: the letter in shapes that its length defines."""
+    """A list or a tuple of any length.
+
+    size : the letter in shapes whose value is the length, or None
+    """
 
     of: Field
     least: int = 0
@@ -346,7 +355,10 @@ class FittedState:
         return replace(self, fields=fields, rules=self.rules + rules, layout=layout or self.layout)
 
     def check(self, state, owner):
-        """Raise ValueError if a dict of attributes is invalid; owner: class name for the error."""
+        """Raise ValueError if a dict of attributes is invalid.
+
+        owner : class name for the error
+        """
         try:
             sizes = {}
             for name, each in self.fields.items():
@@ -518,7 +530,7 @@ def of_format(owner, state, expected):
 
 
 def check_names(owner, state):
-    """Raise unless a state is a dict of attributes, none of which hides a class attribute."""
+    """Raise an error unless a state is a dict of attributes that hide no class attribute."""
     kind = type(owner)
     if not isinstance(state, dict) or not all(isinstance(name, str) for name in state):
         raise ValueError(

@@ -104,7 +104,7 @@ def _class_array(classes):
 def check_same_classes(
     structure, known, classes, source="the classes of the last call", advice=FIRST_CALL
 ):
-    """Raise if classes differ from the known ones, for any type of nodes.
+    """Raise an error if classes differ from the known ones, for any type of nodes.
 
     source, advice : description of the known classes, and what to do, for errors
     """

@@ -340,7 +340,7 @@ def _check_supports_partitions(structure):
 
 
 def _check_one_kind(found, numbers):
-    """Raise if some partitions have sets of labels and others one label per row."""
+    """Raise an error if some partitions have sets of labels and others one label per row."""
     kinds = ["one label per row" if labels is not None else "sets of labels" for labels in found]
     for kind, number in zip(kinds, numbers, strict=True):
         if kind != kinds[0]:
@@ -350,7 +350,7 @@ def _check_one_kind(found, numbers):
 
 
 def _check_agree(facts, numbers):
-    """Raise if the attributes of partitions differ, such as their numbers of features."""
+    """Raise an error if the attributes of partitions differ, such as their numbers of features."""
     first = facts[0]["attributes"]
     for fact, number in zip(facts, numbers, strict=True):
         for name, expected in first.items():

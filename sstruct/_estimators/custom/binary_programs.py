@@ -410,7 +410,7 @@ class MILPOracle(BaseEstimator):
         return np.stack([found, x.costs]), max(bound, float(found @ value)) + constant
 
     def _check(self, x):
-        """Raise if a parameter or the sample is invalid."""
+        """Raise an error if a parameter or the sample is invalid."""
         if not isinstance(x, BinaryProgram):
             raise TypeError(f"a sample of MILPOracle must be a BinaryProgram, found {shortened(x)}")
         check_number("mip_rel_gap", self.mip_rel_gap, least=0)

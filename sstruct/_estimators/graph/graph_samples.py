@@ -160,7 +160,7 @@ def _is_graph(item):
 
 
 def _check_not_one_graph(X):
-    """Raise if X has the parts of one graph instead of a list of graphs."""
+    """Raise an error if X has the parts of one graph instead of a list of graphs."""
     if not isinstance(X, list | tuple) or not is_sized(X) or not 2 <= len(X) <= len(PARTS):
         return
     edges = X[1]
@@ -277,7 +277,7 @@ def edge_advice(edges):
 
 
 def _check_edges(edges, n_edges, nodes):
-    """Raise for the first edge that is out of range, a self-loop, or a duplicate."""
+    """Raise an error for the first edge that is out of range, a self-loop, or a duplicate."""
     graph = np.repeat(np.arange(len(nodes)), n_edges)
     first = np.cumsum(n_edges) - n_edges
 

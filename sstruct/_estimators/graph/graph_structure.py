@@ -157,7 +157,7 @@ class GraphStructure(NodeStructure):
         return pairwise in ("fixed", "potts", "contrast") or isinstance(self.bounds, str)
 
     def _check_attraction(self, pairwise, edge_features, n_labels):
-        """Raise if neighbors may repel each other although the decoder does not support it."""
+        """Raise an error if the decoder does not support neighbors that may repel each other."""
         if isinstance(self.bounds, str) and pairwise == "directed" and (edge_features < 0).any():
             raise ValueError(
                 'bounds="submodular" with pairwise="directed" requires nonnegative edge features, '
@@ -251,7 +251,7 @@ class GraphStructure(NodeStructure):
         return samples.nodes
 
     def _problem(self, model, graphs, samples, node_scores=None):
-        """Return the problem of decoding nonempty graphs; `samples`: their indices in X."""
+        """Return the problem of decoding nonempty graphs, whose indices in X are `samples`."""
         K, settings = len(model.classes_), model._model
         method = decoding_method(settings, graphs, K, samples)
         decoder = decoder_of(method, settings["seed"], "prediction", self.max_oracle_time)

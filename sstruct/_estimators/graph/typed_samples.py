@@ -142,7 +142,7 @@ def _with_types(X, n_types):
 
 
 def _check_parts(item, i, n_types):
-    """Raise unless a sample is a list of features, one for each type, and a dict of edges."""
+    """Raise an error unless a sample is a list of features by type, and a dict of edges."""
     if not isinstance(item, tuple | list) or not is_sized(item) or len(item) != 2:
         kind = type(item).__name__
         is_list = isinstance(item, tuple | list)
@@ -240,7 +240,7 @@ def _edges(given, counts, i):
 
 
 def _edge_features(features, n_edges, what):
-    """Return edge features as (E, G); default: one feature, which is 1."""
+    """Return edge features as (E, G), by default a single feature, which is 1."""
     if features is None:
         return np.ones((n_edges, 1))
     features = real_array(features, f"the features of {what}")
@@ -276,7 +276,7 @@ def _pairs(edges, known):
 
 
 def _check_distinct_edges(edges, first, i):
-    """Raise if an edge of one sample is a self-loop or a duplicate, in either direction."""
+    """Raise an error if an edge of one sample is a self-loop, or a duplicate in any direction."""
 
     def name(v):
         t = int(np.searchsorted(first, v, side="right")) - 1

@@ -66,7 +66,7 @@ class TypedGraphStructure(Structure):
             )
 
     def _check_lists(self, n_types):
-        """Raise unless parameters with an entry per type are lists of length `n_types`."""
+        """Raise an error unless parameters with an entry per type are lists of length `n_types`."""
         for name in ("classes", "class_weight"):
             value = getattr(self, name)
             if value is None or (name == "class_weight" and isinstance(value, str)):
@@ -245,7 +245,7 @@ class TypedGraphStructure(Structure):
 
 
 def typed_method(settings, graphs, K, hard, samples=None):
-    """Return the name of the decoder of graphs; `hard`: their constraints, or None."""
+    """Return the name of the decoder of graphs with the constraints `hard`, or None."""
     if hard is not None:
         check_size(graphs, K, samples, hard)
         return "exact"

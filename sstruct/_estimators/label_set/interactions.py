@@ -35,7 +35,7 @@ NAMED_EDGES = ("auto", "full", "tree")
 
 
 def check_edges_parameter(edges):
-    """Raise if the parameter `edges` is invalid, whatever the number of labels is."""
+    """Raise an error if the parameter `edges` is invalid, whatever the number of labels is."""
     if edges is None or (isinstance(edges, str) and edges in NAMED_EDGES):
         return
     expected = '"auto", "full", "tree", None, an array (E, 2) of edges or (K,) of parents'
@@ -227,7 +227,10 @@ def label_decoder(method, K, edges, parents, whole=False, constraints=None):
 
 
 def check_closed(Y, parents, rows):
-    """Raise unless each set contains the parents of its labels; `rows`: indices of the rows."""
+    """Raise an error unless each set contains the parents of its labels.
+
+    rows : indices of the rows, for the error
+    """
     dense = Y.toarray() > 0
     below = np.flatnonzero(parents >= 0)
     lacking = dense[:, below] & ~dense[:, parents[below]]

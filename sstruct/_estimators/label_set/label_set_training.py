@@ -204,7 +204,7 @@ class MultilabelTraining:
 
 
 def _check_completed(structure):
-    """Raise if a parameter requires all labels of a row, some of which are hidden."""
+    """Raise an error if a parameter requires all labels of a row, some of which are hidden."""
     if structure.chosen_solver.name == "gdmm":
         raise ValueError(
             "solver='gdmm' does not support hidden labels; use solver='mp-bcfw' or 'bcfw'"

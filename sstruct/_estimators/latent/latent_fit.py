@@ -59,7 +59,7 @@ class LatentFit:
     random_state: Any
 
     def check(self):
-        """Raise if a parameter is invalid."""
+        """Raise an error if a parameter is invalid."""
         if not isinstance(self.estimator, BaseSSVM):
             hint = search_hint(self.estimator)
             if isinstance(self.estimator, Pipeline):
@@ -96,7 +96,7 @@ class LatentFit:
             )
 
     def check_given(self, *given):
-        """Raise if data are nested too deeply, or if a parameter is invalid.
+        """Raise an error if data are nested too deeply, or if a parameter is invalid.
 
         This includes the parameters of `estimator` and `init`.
         """
@@ -186,7 +186,7 @@ class LatentFit:
             concave_convex(starts[-1], latent, codes, training)
 
     def _first_codes(self, model, latent, redrawn, random):
-        """Return initial codes of all labels, or states; `redrawn`: with random sample weights."""
+        """Return initial codes of all labels or states, with random sample weights if `redrawn`."""
         codes, (X, y, weights) = latent.known.codes, latent.samples
         if latent.known.n_hidden:
             if redrawn:

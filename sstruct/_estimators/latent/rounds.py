@@ -58,7 +58,7 @@ class Latent:
         return Completion(codes, self.known.in_loss, self.n_states)
 
     def check_data(self, model):
-        """Raise if the data are invalid for the model, for any completion of hidden labels."""
+        """Raise an error if the data are invalid for every completion of hidden labels."""
         completion = None  # nodes with hidden labels are removed
         if self.known.classes is None:  # label 0, or the first state, is always valid
             completion = self.completion(np.maximum(self.known.codes, 0))
@@ -93,7 +93,7 @@ class Rounds:
     rows: list = field(default_factory=list)
 
     def add(self, model, objective, row):
-        """Add a round, at once: an interruption leaves it out."""
+        """Add a round in one statement, which an interruption cannot divide."""
         rows = [*self.rows, row]
         vars(self).update(model=model, objective=objective, rows=rows)
 
@@ -177,7 +177,7 @@ def _can_continue(model, training, latent):
 
 
 def _check_decrease(rounds, objective, trial, training, n_rounds):
-    """Raise if the objective has increased although completions and certificate are exact."""
+    """Raise an error if the objective increases although completions are exact."""
     inference, dual = training.inference, trial.dual_objective_
     exact = inference.quality is Quality.EXACT and not inference.relaxed
     if not exact:

@@ -56,8 +56,8 @@ class PairSample:
         "ignore rows whose match is unknown"
     )
 
-    def of_rows(self, kept):
-        """Return the sample without the other rows; kept: mask of rows."""
+    def select_rows(self, kept):
+        """Return the sample with only the rows of the mask `kept`."""
         row, column = np.divmod(self.places, max(1, self.shape[1]))
         new_row, chosen = np.cumsum(kept) - 1, kept[row]
         return replace(

@@ -138,7 +138,7 @@ class MatchingStructure(Structure):
         )
 
     def _prepared(self, packed, used):
-        """Return packed samples for a fit; used: mask of the training samples."""
+        """Return packed samples for a fit, given the mask `used` of training samples."""
         return packed
 
     def _attributes(self, packed):
@@ -159,7 +159,7 @@ class MatchingStructure(Structure):
 
     def _select_rows(self, i, sample, kept):
         """Return a sample without the rows whose match is unknown."""
-        return sample.of_rows(kept)
+        return sample.select_rows(kept)
 
     def _oracle(self, attributes):
         return MatchingOracle(layout_of(attributes), attributes["_allow_unmatched"])

@@ -97,7 +97,7 @@ class Sweep:
         self.unit = training.pairwise_scale**2  # lambda of the user divided by lambda of the solver
 
     def check_zero(self):
-        """Raise if the limit of the weights for large lambda, 0 or the prior, is out of bounds."""
+        """Raise an error if 0 or the prior, the limit for large lambda, is out of bounds."""
         if self.training.bounds is None:
             return
         lower, upper = map(self.public, self.training.bounds)
@@ -177,7 +177,10 @@ class AlongLambda(CheckedState):
         self._rows, self._exact = [], sweep.exact
 
     def _take(self, points, sweep, lams=None):
-        """Store the points of a solver; `lams`: values as passed by the user."""
+        """Store the points of a solver.
+
+        lams : the values of lambda as passed by the user, or None for those of the points
+        """
         for k, point in enumerate(points):
             self.ws_.append(sweep.public(sweep.training.user_weights(point.w)))
             self._exact = self._exact and point.exact

@@ -19,7 +19,7 @@ MIN_GAP = 1e-100
 
 
 class BreakpointPath(AlongLambda):
-    """Base class of RegularizationPath: computes the path and its certificates."""
+    """Base class of RegularizationPath, which computes the path and its certificates."""
 
     _fitted_state = PATH_STATE
 

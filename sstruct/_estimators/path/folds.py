@@ -21,7 +21,7 @@ SCORERS = (
 
 
 def check_scorer(scoring, classifies, y):
-    """Raise if `scoring` is not a scorer, or a scikit-learn name and y has sequences.
+    """Raise an error if `scoring` is not a scorer, or a scikit-learn name and y has sequences.
 
     classifies : whether the estimator is a classifier, for one label per sample
     """
@@ -79,7 +79,7 @@ def check_splitter(cv):
 
 
 def check_splits(splits, n_samples, cv):
-    """Raise unless there are splits, each with valid rows for training and for testing."""
+    """Raise an error unless there are splits, each with valid rows for training and for testing."""
     if not splits:
         raise ValueError(f"cv yields no splits, expected at least one; found {shortened(cv)}")
     for i, split in enumerate(splits):

@@ -64,7 +64,7 @@ class PathSearch:
     n_jobs: int | None
 
     def check(self):
-        """Raise if a parameter is out of range; the estimator is checked later."""
+        """Raise an error if a parameter is out of range; the estimator is checked later."""
         check_number("tol", self.tol, above=0)
         path_options(self.tol if self.eps is None else self.eps, self.kappa, self.lam_min)
         check_values(vars(self), VALID_VALUES)

@@ -183,7 +183,7 @@ def pack_trees(X, parents, *, n_features=None, n_types=None, pairs=None):
 
 
 def _check_features(i, features, types, expected):
-    """Raise unless a sample has valid features of the expected numbers of parts and types."""
+    """Raise an error unless a sample has valid features for all parts and types."""
     n_parts, n_features, n_types = expected
     if len(features) != n_parts:
         raise ValueError(f"X[{i}] has {len(features)} parts, expected {n_parts}")

@@ -47,7 +47,7 @@ cdef inline void sift_down(
 cdef inline void push_row(
         int32_t j, double score, const SparseTransitions* edge, double* now,
         int32_t* origin) noexcept nogil:
-    """Update the successors of label j's stored transitions; ties: the lowest predecessor."""
+    """Update the successors of label j by its stored transitions; ties keep the lowest predecessor."""
     cdef int64_t e
     cdef int32_t k
     cdef double value

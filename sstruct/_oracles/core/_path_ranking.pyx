@@ -35,7 +35,10 @@ cdef class PathRanking(Storage):
             raise NotImplementedError(f"{type(self).__name__}.write_code")
 
     cdef int begin(self, Py_ssize_t n_nodes, Py_ssize_t longest) except -1 nogil:
-        """Start with a new graph, whose final node is the last one; `longest`: most nodes of a path."""
+        """Start with a new graph, whose final node is the last one.
+
+        longest : largest number of nodes of a path
+        """
         cdef Py_ssize_t node
         self.end, self.n_ways, self.front_stop = n_nodes - 1, n_nodes, 0
         self.grow(<void**> &self.ways, n_nodes, sizeof(Way))

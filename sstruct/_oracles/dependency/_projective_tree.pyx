@@ -75,7 +75,7 @@ cdef class ProjectiveTreeDecoder(DependencyDecoder):
     cdef int write(
             self, Py_ssize_t n, Py_ssize_t begin, Py_ssize_t end, bint to_right,
             int32_t* heads) except -1 nogil:
-        """Write the heads in a complete span; to_right: its first token is the head."""
+        """Write the heads in a complete span, whose head is its first token if `to_right`."""
         cdef Py_ssize_t N = n + 1, i, j, m, size = 0
         cdef int32_t* top = self.stack
         top[0], top[1], top[2] = <int32_t> begin, <int32_t> end, to_right

@@ -196,7 +196,7 @@ cdef class GraphRoot(SearchNode):
 
     cdef void shift(
             self, Py_ssize_t e, Py_ssize_t v, Py_ssize_t first, Py_ssize_t k, double amount) noexcept nogil:
-        """Move an amount from the table of an edge to the cost of a label; `first`: 0 at the first end."""
+        """Move an amount from the table of an edge to the cost of a label; `first` is 0 at the first end."""
         self.messages[self.first_message[e] + first + k] += amount
         self.costs[self.first_label[v] + k] += amount
 

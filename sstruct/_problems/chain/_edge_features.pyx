@@ -77,7 +77,7 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
 
     @property
     def oracle_is_quick(self):
-        """False: each transition has its own scores, so the oracle cannot skip labels by bounds."""
+        """Always False, since scores differ by transition and the oracle cannot skip labels by bounds."""
         return False
 
     cpdef BlockProblem fork(self):

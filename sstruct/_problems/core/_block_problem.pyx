@@ -103,7 +103,7 @@ cdef class BlockProblem:
             raise NotImplementedError(f"{type(self).__name__}.{method.decode()}")
 
     cdef int need_labels(self) except -1 nogil:
-        """Raise if the problem has no labels, for problems that set `has_labels`."""
+        """Raise an error if the problem has no labels, for problems that set `has_labels`."""
         if not self.has_labels:
             with gil:
                 raise ValueError("a problem without labels has no truth and no loss")
@@ -255,7 +255,7 @@ cdef class BlockProblem:
         raise NotImplementedError(f"{type(self).__name__}.shared_nodes")
 
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
-        """Raise unless `code` is a valid labeling of block i."""
+        """Raise an error unless `code` is a valid labeling of block i."""
         self._check_block(i)
         if code.shape[0] != self.code_size(i):
             raise ValueError(

@@ -73,7 +73,7 @@ cdef class CallableProblem(BlockProblem):
 
     @property
     def in_order(self):
-        """True: the user's oracle takes most of the time, and is called in batches, perhaps by workers."""
+        """Always True, since the user's oracle takes most of the time and is called in batches."""
         return True
 
     @property

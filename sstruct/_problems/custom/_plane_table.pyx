@@ -245,7 +245,7 @@ cdef class PlaneTable:
     cdef int squared_distance(
             self, const StoredPlane* a, const StoredPlane* b, double* scratch,
             double* out) except -1 nogil:
-        """Write |psi_a - psi_b|^2; scratch: n_weights doubles."""
+        """Write |psi_a - psi_b|^2, using n_weights entries of `scratch`."""
         cdef Py_ssize_t j = 0, k = 0
         cdef double difference, total = 0
         if (a.index != NULL or a.size == 0) and (b.index != NULL or b.size == 0):

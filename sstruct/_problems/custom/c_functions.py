@@ -113,7 +113,7 @@ class PackedSamples:
         return len(self.arrays)
 
     def _check_integers(self, i, array):
-        """Raise if a conversion to int32 would change values."""
+        """Raise an error if a conversion to int32 would change values."""
         limits = np.iinfo(np.int32)
         if array.dtype.kind == "f":
             raise TypeError(f"X[{self.rows[i]}] has dtype {array.dtype}, expected integers")

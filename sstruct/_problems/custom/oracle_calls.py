@@ -356,12 +356,12 @@ class OracleCalls:
         return potentials
 
     def check_all_unchanged(self):
-        """Raise if any sample has changed."""
+        """Raise an error if any sample has changed."""
         for i in range(len(self)):
             self.check_unchanged(i)
 
     def check_unchanged(self, i):
-        """Raise if a sample has changed since the first call."""
+        """Raise an error if a sample has changed since the first call."""
         if digest((self.X[i], self.y[i])) != self.digests[i]:
             raise ValueError(
                 f"X[{self.rows[i]}]: the oracle has changed the sample or its labeling"

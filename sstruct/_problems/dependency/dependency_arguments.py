@@ -102,7 +102,7 @@ class Arcs:
 
 @lru_cache
 def dependency_layout(n_features, n_labels, n_label_features):
-    """Return the WeightLayout; n_labels: 0 if arcs have no labels."""
+    """Return the WeightLayout; `n_labels` is 0 if arcs have no labels."""
     K, F = n_labels, n_label_features
     width = padded_labels(max(K, 1))
     label_block = WeightBlock(("label", "label_feature"), (K, F), (1, width), F * width)

@@ -214,7 +214,7 @@ cdef class GraphProblem(BlockProblem):
 
     @property
     def oracle_is_slow(self):
-        """True: cuts take longer than estimated if weights are far from the optimum."""
+        """Always True, since cuts take longer than estimated if weights are far from the optimum."""
         return True
 
     def _set_scratch(self):

@@ -150,7 +150,7 @@ def check_edges(edges, edge_start, n_edges, n_blocks):
 
 
 def check_ends(edges, edge_start, n_edges, n_copies, length):
-    """Raise unless edges join the nodes of a block, and the last ones its copies, in order."""
+    """Raise an error unless edges join nodes of a block, the last ones its copies in order."""
     if (n_copies < 0).any() or (n_copies > n_edges).any():
         raise ValueError("n_copies must be between 0 and the number of edges of each block")
     n_inner = n_edges - n_copies

@@ -76,7 +76,7 @@ cdef class MixtureProblem(WrappedProblem):
 
     @property
     def convex(self):
-        """True: mixtures have all scores and losses on the border of a convex polygon."""
+        """Always True, since scores and losses of mixtures fill the border of a convex polygon."""
         return True
 
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:

@@ -183,11 +183,11 @@ cdef class SegmentProblem(ChainProblem):
         return SegmentProblem(**(self.arguments | arguments))
 
     def prepare_product(self):
-        """Do nothing: the table of a chain by number of errors does not include scores of segments."""
+        """Do nothing, because the table of a chain by number of errors lacks the scores of segments."""
 
     @property
     def oracle_is_quick(self):
-        """False: the oracle takes longer than that of a chain, so saving calls is worthwhile."""
+        """Always False, since the oracle takes so long that it is worthwhile to save calls."""
         return False
 
     def norms(self):
@@ -218,7 +218,7 @@ cdef class SegmentProblem(ChainProblem):
         return 0
 
     cdef void set_bound(self, Py_ssize_t L, const int32_t* known) noexcept nogil:
-        """Set the boundaries that known codes of a block require or forbid; NULL: none."""
+        """Set the boundaries that known codes of a block require or forbid, or none if NULL."""
         cdef Py_ssize_t l, K = self.n_labels
         for l in range(L):
             self.bound[l] = FREE

@@ -281,7 +281,7 @@ cdef class TreeProblem(BlockProblem):
     cdef double edge_score(
             self, Py_ssize_t i, Py_ssize_t c, Py_ssize_t p, Py_ssize_t j, Py_ssize_t s,
             const double* w) noexcept nogil:
-        """Return the score of the edge; w: the weights from edge_at on."""
+        """Return the score of the edge, given the weights from `edge_at` on."""
         cdef double e[5]
         cdef double total = 0
         cdef Py_ssize_t k, T = self.n_types, t = self.type_of(i, c, s)
@@ -692,7 +692,7 @@ cdef class TreeProblem(BlockProblem):
 
     cdef double log_partition(
             self, Py_ssize_t i, const double* w, double scale, const int32_t* known) except? -1 nogil:
-        """Requires candidates: a table of score maps would have an entry for each pair of positions."""
+        """Supports only candidates, since score maps would need an entry for each pair of positions."""
         cdef double work
         if self.maps:
             self.lacks(b"log_partition of score maps")

@@ -36,7 +36,7 @@ HEADER = re.compile(
 
 
 def check_place(path):
-    """Raise if a fit could not write its checkpoint.
+    """Raise an error if a fit could not write its checkpoint.
 
     Parameters
     ----------

@@ -233,7 +233,7 @@ def _is_impossible(model, terms):
 
 
 class _Images:
-    """Images from multipliers: rounding, then a random walk to the correct sums."""
+    """Compute images by rounding multipliers, and a random walk to the correct sums."""
 
     def __init__(self, model, terms, weight, random_state):
         seed = seed_of(random_state)

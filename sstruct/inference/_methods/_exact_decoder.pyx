@@ -217,7 +217,7 @@ cdef class ExactDecoder(GraphDecoder):
         return 0
 
     cdef void add_prices(self, const HardTerms* hard, const double* last) noexcept nogil:
-        """Add the prices to the root; `last`: its multipliers, which may include other prices, or NULL."""
+        """Add the prices to the root, whose multipliers `last` (or NULL) may include other prices."""
         cdef Py_ssize_t c
         cdef double change
         for c in range(self.n_prices):

@@ -45,7 +45,10 @@ cdef class PriceBundle:
         self.n_prices, self.n_cuts = n_prices, 0
 
     cdef void add(self, double value, const double* slope, double length) noexcept nogil:
-        """Add the value and a supergradient at `point`; `length`: of the first step."""
+        """Add the value and a supergradient at `point`.
+
+        length : length of the first step
+        """
         cdef Py_ssize_t c, j, i = self.n_cuts
         cdef double ahead = 0
         self.intercepts[i] = value

@@ -65,7 +65,7 @@ def fwmap(mrf, record, ascent, *, start="trws", sweeps=None, terms=None):
 
 
 class Search:
-    """Labelings from multipliers: rounding in alternating directions, then local search."""
+    """Compute labelings by rounding multipliers in alternating directions, and local search."""
 
     def __init__(self, mrf, record, rounding):
         self.mrf, self.record, self.rounding = mrf, record, rounding

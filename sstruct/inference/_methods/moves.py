@@ -80,7 +80,7 @@ def _no_metric(table):
 
 
 def expansion_arguments(mrf):
-    """Return weights and label distance (None: Potts) for moves, or raise ValueError."""
+    """Return weights and label distances for moves, None for a Potts model; or raise ValueError."""
     wrong = _common_reason(mrf)
     K = int(mrf.n_labels[0])
     weights, distance = mrf.weights, None
