@@ -16,6 +16,7 @@ from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe._approximate_pass import Sampling
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.path.path_solver import PathSolver
+from tests.reference import boxed_qp
 from tests.solvers.small import BOUNDS, KINDS, Small, after_passes, plan
 
 
@@ -153,19 +154,27 @@ def test_scaled_weights_are_within_eps_above_the_first_breakpoint(rng):
         assert -1e-9 <= excess <= eps
 
 
-@pytest.mark.parametrize("box", ["free", "nonnegative"])
+@pytest.mark.parametrize("box", ["free", "nonnegative", "mixed"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_dual_weights_are_scaled_at_breakpoints(rng, kind, box):
-    """Without a factor, the dual value may fall below that of all dual weights times lam' / lam."""
+def test_dual_weights_are_scaled_by_the_best_factor_at_breakpoints(rng, kind, box):
     small = Small(rng, kind, box=box, n=3)
     solver = PathSolver(Setup(small.problem, small.lam, small.q, Options()), small.state())
-    points = solver.path(0.1, 0.5, None)
-    next(points)  # its dual weights may be older than those of the solver
-    for point in points:
-        lam = point.breakpoint(0.1)
-        if lam > 0:
-            solver._lower(point, lam)
-            assert solver.state.dual >= lam / point.lam * point.dual * (1 - 1e-12)
+    for point in solver.path(0.1, 0.5, None):
+        before, lam = solver.lam, point.breakpoint(0.1)
+        if lam == 0:
+            break
+        v, linear = small.flat(solver.state.v()), solver.state.linear
+
+        def scaled(share, v=v, linear=linear, before=before, lam=lam):
+            v = share * before / lam * v
+            return boxed_qp.dual_value(v, share * linear, lam, small.bounds)
+
+        solver._lower(lam)
+        small.lam = lam
+        assert small.check(solver.state) <= small.optimum() + 1e-9
+        # The best factor between bounds other than 0 is not known, only a lower bound of its value.
+        shares = np.linspace(0, 1, 201) if box != "mixed" else [min(lam / before, 1)]
+        assert solver.state.dual >= max(map(scaled, shares)) - 1e-12
 
 
 def test_warm_start_of_a_grid(rng):

@@ -170,7 +170,7 @@ class PathSolver(FrankWolfeFit):
             if lam >= point.lam:  # eps is below rounding
                 self.status = Status.STALLED
                 return
-            self._lower(point, lam)
+            self._lower(lam)
             with self.pool:
                 point = self._certified(kappa * eps)
             if point is None:
@@ -322,9 +322,13 @@ class PathSolver(FrankWolfeFit):
             working_set_size=self.working_set_size,
         )
 
-    def _lower(self, point, lam):
-        """Lower lambda to a breakpoint; scale the dual weights by the share with the best dual."""
-        share = max(point.share_at(lam), lam / self.lam)
+    def _lower(self, lam):
+        """Set lambda to a breakpoint; multiply the dual weights by the factor with the best bound.
+
+        They may be newer than those of the breakpoint before, and their lambda smaller than `lam`.
+        """
+        w, hinge, _, exact = self.kept
+        share = self._point(w, hinge, exact).share_at(lam)
         if share < 1:
             rescale(self.state, share * self.lam)
         keep_dual_weights(self.state, lam)

@@ -67,10 +67,11 @@ class Segment:
         return self.hinge + lam / self.lam * (self.primal - self.hinge)
 
     def share_at(self, lam):
-        """Return the sigma with the largest D at a lambda, by the formula."""
-        if self.square == 0 or lam * self.linear >= self.square:
-            return 1.0
-        return max(lam * self.linear / self.square, 0.0)
+        """Return the sigma with the largest known D, or lower bound of it, at a lambda."""
+        ratio = lam / self.lam
+        if ratio <= 1 and ratio * self.dual > self._kept(lam):
+            return ratio
+        return self._best_share(lam)
 
     def dual_at(self, lam):
         """Return D, or a lower bound of it if weights are at bounds, at a smaller lambda."""
@@ -89,9 +90,15 @@ class Segment:
             lam = min(lam, self._end(eps))
         return lam
 
+    def _best_share(self, lam):
+        """Return the sigma with the largest D at a lambda, by the formula."""
+        if self.square == 0 or lam * self.linear >= self.square:
+            return 1.0
+        return max(lam * self.linear / self.square, 0.0)
+
     def _kept(self, lam):
         """Return D_lam(sigma alpha) for the best sigma, by the formula."""
-        share = self.share_at(lam)
+        share = self._best_share(lam)
         return share * self.linear - share**2 * self.square / (2 * lam)
 
     def _end(self, eps):
