@@ -261,7 +261,7 @@ def test_large_forests_and_hierarchies(rng):
         (lambda: LabelForest(3, [[0, 1], [1, 2], [2, 0]]), "closes a cycle"),
         (lambda: LabelForest(3, [[0, 3]]), "out of range"),
         (lambda: LabelForest(3, [[1, 1]]), "self-loop"),
-        (lambda: LabelForest(3, [[0, 1], [1, 0]]), "joins the same nodes"),
+        (lambda: LabelForest(3, [[0, 1], [1, 0]]), "joins the same labels"),
         (lambda: LabelForest(3, parents=[1, 2, 0]), r"cycle: \[0, 1, 2\] are not connected"),
         (lambda: LabelForest(3, parents=[-1, 1, 0]), r"cycle: \[1\] are not connected"),
         (lambda: LabelForest(3, parents=[-1, 3, 0]), r"parents\[1\] is 3, expected -1 or a node"),

@@ -69,7 +69,7 @@ NODE = [0.0, 1.0, -1.0]
 @pytest.mark.parametrize(
     "node, edges, scores, message",
     [
-        (NODE, [[0, 3]], [1.0], r"edges\[0\] = \(0, 3\) is out of range for 3 nodes"),
+        (NODE, [[0, 3]], [1.0], r"edges\[0\] = \(0, 3\) is out of range for 3 labels"),
         (NODE, [[0, 1], [1, 1]], [1.0, 1.0], r"edges\[1\] = \(1, 1\) is a self-loop"),
         (NODE, [[0, 1], [2, 1], [1, 0]], np.ones(3), r"edges\[2\] = \(1, 0\) .* edges\[0\]"),
         (NODE, [[0.0, 1.0]], [1.0], "edges must be integers"),

@@ -33,8 +33,11 @@ def checked_edge_tables(tables, n_edges, name):
     return tables
 
 
-def checked_edges(edges, n_nodes):
-    """Return validated edges between different nodes as an int32 array (n_edges, 2)."""
+def checked_edges(edges, n_nodes, nodes="nodes"):
+    """Return validated edges between different nodes as an int32 array (n_edges, 2).
+
+    nodes : the name of nodes in errors, such as "labels"
+    """
     edges = array_of(edges, "edges")
     if edges.size == 0:
         edges = np.empty((0, 2), dtype=np.int32)
@@ -44,11 +47,11 @@ def checked_edges(edges, n_nodes):
         raise ValueError(f"edges must be integers; found dtype {edges.dtype}")
     if n_nodes >= 2 ** 31 or len(edges) >= 2 ** 30:
         raise ValueError(
-            f"expected fewer than {2 ** 31} nodes and {2 ** 30} edges; found {n_nodes} and {len(edges)}")
+            f"expected fewer than {2 ** 31} {nodes} and {2 ** 30} edges; found {n_nodes} and {len(edges)}")
     if edges.size and (edges.min() < 0 or edges.max() >= n_nodes):
         e = int(((edges < 0) | (edges >= n_nodes)).any(axis=1).argmax())
         raise ValueError(
-            f"edges[{e}] = {tuple(edges[e].tolist())} is out of range for {n_nodes} nodes")
+            f"edges[{e}] = {tuple(edges[e].tolist())} is out of range for {n_nodes} {nodes}")
     loops = edges[:, 0] == edges[:, 1]
     if loops.any():
         e = int(loops.argmax())
@@ -56,9 +59,9 @@ def checked_edges(edges, n_nodes):
     return np.ascontiguousarray(edges, dtype=np.int32)
 
 
-def checked_simple_edges(edges, n_nodes):
+def checked_simple_edges(edges, n_nodes, nodes="nodes"):
     """Return validated edges as `checked_edges` does, and raise an error for duplicate edges."""
-    edges = checked_edges(edges, n_nodes)
+    edges = checked_edges(edges, n_nodes, nodes)
     cdef const int32_t[:, ::1] pairs = edges
     cdef Py_ssize_t E = pairs.shape[0], V = n_nodes, e, k, v
     cdef int32_t low, high, other, first = -1, second = -1
@@ -84,6 +87,6 @@ def checked_simple_edges(edges, n_nodes):
             last[high] = <int32_t> e
     if second >= 0:
         raise ValueError(
-            f"edges[{second}] = {tuple(edges[second].tolist())} joins the same nodes as edges[{first}]; "
+            f"edges[{second}] = {tuple(edges[second].tolist())} joins the same {nodes} as edges[{first}]; "
             "keep one of them, with the sum of their costs if there are any")
     return edges

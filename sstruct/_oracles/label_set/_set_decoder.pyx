@@ -20,7 +20,7 @@ from sstruct._oracles.label_set._codes cimport edge_bit, relaxed_code_size, twic
 
 def ordered_edges(edges, n_labels):
     """Return sorted edges with u < v as int32 (E, 2); raise ValueError for duplicates and loops."""
-    edges = np.sort(checked_simple_edges(edges, n_labels), axis=1)
+    edges = np.sort(checked_simple_edges(edges, n_labels, "labels"), axis=1)
     return np.ascontiguousarray(edges[np.lexsort((edges[:, 1], edges[:, 0]))])
 
 

@@ -98,7 +98,7 @@ def multilabel_map(
             f"node_scores must have shape (n_labels,) with n_labels >= 1; found {node.shape}"
         )
     check_finite(node, "node_scores")
-    pairs = checked_simple_edges(edges, len(node))
+    pairs = checked_simple_edges(edges, len(node), "labels")
     E = len(pairs)
     scores = checked_edge_tables(edge_scores, E, "edge_scores")
     scores = scores.reshape(E, 4) if scores.ndim == 3 else scores.reshape(E)
