@@ -14,7 +14,9 @@ from sstruct._input.frames import LIBRARIES, frame_like, label_names, library_of
 from sstruct._input.partial import is_unknown
 
 KNOWN = (numbers.Real, np.bool_)
+# Advice for unknown labels, in training and elsewhere.
 LATENT = "Use LatentSSVM(MultilabelSSVM()), which supports label sets with unknown labels"
+KNOWN_ROWS = "Pass only rows whose labels are all known"
 BINARIZER = (
     "such as sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y) for lists of labels"
 )
@@ -88,8 +90,10 @@ def check_label_names(y, classes, name="y"):
         raise ValueError(f"the columns of {name} are {names}, expected {known} as in classes_")
 
 
-def label_matrix(y, n_rows, n_labels=None):
+def label_matrix(y, n_rows, n_labels=None, for_unknown=KNOWN_ROWS):
     """Return an indicator matrix as sorted CSR of ones.
+
+    for_unknown : advice in errors about unknown labels
 
     Raises
     ------
@@ -105,11 +109,11 @@ def label_matrix(y, n_rows, n_labels=None):
         Y.sum_duplicates()
         if (at := first_true(~np.isin(Y.data, (0, 1)))) is not None:
             row = int(np.searchsorted(Y.indptr, at, side="right")) - 1
-            _raise_not_binary(row, Y.indices[at], Y.data[at])
+            _raise_not_binary(row, Y.indices[at], Y.data[at], for_unknown)
         Y.eliminate_zeros()
     else:
         if np.ma.is_masked(y):
-            raise ValueError(f"y has masked entries, which mean unknown labels. {LATENT}")
+            raise ValueError(f"y has masked entries, which mean unknown labels. {for_unknown}")
         array = array_of(y, "y", f"an (n, K) matrix, {BINARIZER}")
         _check_kind(array)
         if array.ndim != 2:
@@ -126,10 +130,10 @@ def label_matrix(y, n_rows, n_labels=None):
                 raise ValueError(
                     "Unknown label type: all entries of y are -1 or 1, expected 0 or 1. If -1 "
                     "means that a sample does not have the label, use y > 0; if it means unknown, "
-                    f"{LATENT[0].lower()}{LATENT[1:]}"
+                    f"{for_unknown[0].lower()}{for_unknown[1:]}"
                 )
             row, k = np.argwhere(wrong)[0]
-            _raise_not_binary(row, k, array[row, k])
+            _raise_not_binary(row, k, array[row, k], for_unknown)
         Y = sparse.csr_matrix(array.astype(bool))
     check_consistent_length(range(n_rows), Y)
     if n_labels is not None and Y.shape[1] != n_labels:
@@ -170,8 +174,8 @@ def _check_kind(array):
         raise TypeError(f"y has dtype {array.dtype}, expected 0 and 1, {BINARIZER}")
 
 
-def _raise_not_binary(row, label, value):
-    unknown = f". {LATENT}" if is_unknown([value], [-1])[0] else ""
+def _raise_not_binary(row, label, value, for_unknown):
+    unknown = f". {for_unknown}" if is_unknown([value], [-1])[0] else ""
     raise ValueError(
         f"Unknown label type: y[{row}, {label}] is {shortened(value)}, expected 0 or 1 as in an "
         f"indicator matrix, {BINARIZER}{unknown}"

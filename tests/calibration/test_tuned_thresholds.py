@@ -311,8 +311,9 @@ def test_invalid_data(data, model):
     unknown = np.where(np.arange(4) == 1, np.nan, Y.astype(float))
     for y, message in (
         (Y[:, 0], "requires sets of labels"),
-        (unknown, r"y\[0, 1\] is .*nan.*LatentSSVM"),
-        (np.where(np.arange(4) == 1, -1, Y), r"y\[0, 1\] is -1.*LatentSSVM"),
+        (unknown, r"y\[0, 1\] is .*nan.*Pass only rows whose labels are all known"),
+        (np.where(np.arange(4) == 1, -1, Y), r"y\[0, 1\] is -1.*Pass only rows"),
+        (np.ma.masked_array(Y, unknown != Y), "masked entries.*Pass only rows"),
         (2 * Y, "expected 0 or 1"),
         (Y[:-1], r"numbers of samples: \[120, 119\]"),
         ([["a"], ["a", "b"]] * 60, "MultiLabelBinarizer"),
@@ -328,6 +329,8 @@ def test_invalid_data(data, model):
             TunedThresholdSSVM(labels()).fit(X, Y, weights)
     with pytest.raises(ValueError, match="X has 5 features, but MultilabelSSVM is expecting 6"):
         model.predict(X[:, :5])
+    with pytest.raises(ValueError, match="Pass only rows"):
+        model.score(X, unknown)
     with pytest.raises(ValueError, match="y has 3 columns, expected 4 labels"):
         model.score(X, Y[:, :3])
 

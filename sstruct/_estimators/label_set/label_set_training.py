@@ -19,7 +19,7 @@ from sstruct._estimators.label_set.interactions import (
 )
 from sstruct._input.class_scores import score_columns
 from sstruct._input.frames import label_names
-from sstruct._input.indicator import check_label_names, label_matrix, output_kind
+from sstruct._input.indicator import LATENT, check_label_names, label_matrix, output_kind
 from sstruct._input.label_constraints import check_satisfied, constraint_rows
 from sstruct._input.labels import training_classes
 from sstruct._input.losses import label_costs, label_set_weights
@@ -45,7 +45,9 @@ class MultilabelTraining:
 
     def __init__(self, structure, rows, y, sample_weight, completion=None, edges=None):
         self.structure, self.rows, self.output = structure, rows, output_kind(y)
-        Y = label_matrix(y if completion is None else completion.codes, len(rows))
+        Y = label_matrix(
+            y if completion is None else completion.codes, len(rows), for_unknown=LATENT
+        )
         K = Y.shape[1]
         self.classes = column_names(structure.classes, y, K)
         self.constraints = constraint_rows(structure.constraints, self.classes)
