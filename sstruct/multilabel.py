@@ -53,7 +53,7 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, ScoredLabelingSSVM):
         Pairs of labels that have a weight.
 
         - ``"auto"``: ``"full"`` for at most 20 labels, ``"tree"`` for more.
-        - ``"full"``: all pairs.
+        - ``"full"``: all pairs. Slow for more than 20 labels, in particular with `constraints`.
         - ``"tree"``: K - 1 pairs, the tree with maximum mutual information in the training labels
           [7]_.
         - None: no pair.
@@ -64,7 +64,9 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, ScoredLabelingSSVM):
     constraints : list of LabelConstraint or None, default=None
         Constraints made by the functions of :mod:`sstruct.constraints`, such as
         ``[implies("poodle", "dog"), at_most(3, genres)]``. Training sets must satisfy them, and
-        predictions always do. For sets of labels without a hierarchy.
+        predictions always do. For sets of labels without a hierarchy. With more than 20 labels, use
+        ``edges="tree"`` (the default), None or a few pairs: with ``"full"``, the search for the
+        best set may take up to a second for each sample in each pass.
     pairwise : {"and", "full"}, default="and"
         ``"and"``: one weight per pair, if both labels are on; positive weights attract, negative
         ones repel. ``"full"``: a weight for each of the four combinations of on and off.
