@@ -223,6 +223,11 @@ def listed_samples(X, kind, noun="sample", fitted=False):
     return X
 
 
+def is_empty_list(item):
+    """Whether an item of X is an empty list or an array of shape (0,), a sample without nodes."""
+    return isinstance(item, PLAIN) and len(item) == 0 and getattr(item, "ndim", 1) == 1
+
+
 def check_given_target(y, name="y", owner="This estimator"):
     """Raise ValueError if y is None, in the words of scikit-learn."""
     if y is None:

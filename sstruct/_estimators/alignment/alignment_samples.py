@@ -6,7 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from sstruct._checks.arrays import array_of, check_depth, is_sized, listed_samples
+from sstruct._checks.arrays import (
+    array_of,
+    check_depth,
+    is_empty_list,
+    is_sized,
+    listed_samples,
+)
 from sstruct._estimators.matching.matching_samples import PackedMatchings, finite_numbers
 from sstruct._input.integers import integers
 from sstruct._input.labels import (
@@ -16,6 +22,7 @@ from sstruct._input.labels import (
     find_classes,
     label_list,
 )
+from sstruct._input.ragged import NO_NODES, NoNodesError
 from sstruct._oracles.alignment._alignment import check_size
 
 KEYS = ("sequences", "features")
@@ -154,6 +161,9 @@ def pack_alignments(X, n_features=None, has_symbols=None):
     X = listed_samples(X, kind, fitted=n_features is not None)
     samples = []
     for i, item in enumerate(X):
+        if is_empty_list(item):
+            samples.append(None)
+            continue
         sample, symbols = _sample(i, item)
         found = sample.features.shape[2]
         n_features = found if n_features is None else n_features
@@ -164,6 +174,11 @@ def pack_alignments(X, n_features=None, has_symbols=None):
         if found != n_features:
             raise ValueError(f"X[{i}] has {found} features per pair, expected {n_features}")
         samples.append(sample)
+    if n_features is None:
+        raise NoNodesError(NO_NODES)
+    none = np.empty(0, dtype=np.int32)
+    empty = AlignmentSample(np.empty((0, 0, n_features)), none, none, (0, 0))
+    samples = [empty if x is None else x for x in samples]
     features = np.concatenate(
         [np.empty((0, n_features)), *(x.features.reshape(x.n_pairs, n_features) for x in samples)]
     )

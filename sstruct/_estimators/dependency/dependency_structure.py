@@ -127,6 +127,7 @@ class DependencyStructure(Structure):
             Inference(decoder),
             attributes,
             features=(packed.features, *others),
+            empty=np.flatnonzero(packed.n_tokens == 0),
         )
 
     def _known(self, packed, y, sample_weight):

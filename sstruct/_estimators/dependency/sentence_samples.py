@@ -13,6 +13,7 @@ from sstruct._checks.arrays import (
     as_floats,
     check_depth,
     check_magnitudes,
+    is_empty_list,
     is_sized,
     items_of,
     listed_samples,
@@ -31,6 +32,7 @@ from sstruct._input.labels import (
     masked_as_none,
     training_classes,
 )
+from sstruct._input.ragged import NO_NODES, NoNodesError
 from sstruct._problems.dependency.dependency_arguments import Arcs
 
 KEYS = ("features", "arcs", "label_features")
@@ -115,17 +117,26 @@ def pack_sentences(X, sizes=None):
     """
     kind = "a list of arrays (tokens, tokens + 1, features) or of dicts, one per sentence"
     X = listed_samples(X, kind, "sentence", fitted=sizes is not None)
-    samples = [_sample(i, item) for i, item in enumerate(X)]
-    for i, (features, others, *_) in enumerate(samples):
+    samples = [None if is_empty_list(item) else _sample(i, item) for i, item in enumerate(X)]
+    none = np.empty((0, 2), dtype=np.int32)
+    empty = None
+    for i, sample in enumerate(samples):
+        if sample is None:
+            continue
+        features, others, *_ = sample
+        empty = features[:0], None if others is None else others[:0], none, 0
         found = features.shape[1], 0 if others is None else others.shape[1]
         sizes = found if sizes is None else sizes
         for n, expected, key in zip(found, sizes, ("features", "label_features"), strict=True):
             if n != expected:
                 raise ValueError(f"{key!r} of X[{i}] has {n} features per arc, expected {expected}")
-    if not samples:
-        empty = np.empty(0, dtype=np.int32)
+    if sizes is None:
+        raise NoNodesError(NO_NODES)
+    if empty is None:
         others = None if sizes[1] == 0 else np.empty((0, sizes[1]))
-        return PackedSentences(np.empty((0, sizes[0])), others, *[empty] * 2, *[empty] * 2)
+        counts = np.zeros(len(samples), dtype=np.int64)
+        return PackedSentences(np.empty((0, sizes[0])), others, *none.T, counts, counts)
+    samples = [empty if sample is None else sample for sample in samples]
     features, others, arcs, n_tokens = zip(*samples, strict=True)
     joined = np.concatenate(arcs)
     return PackedSentences(
@@ -299,7 +310,7 @@ def pack_trees(y, packed, labeled, ignore_label, name="y"):
     y = listed_targets(y, len(packed), "a list of trees, one per sentence", name)
     heads, labels = [np.empty(0, dtype=np.int32)], []
     for i, (item, n) in enumerate(zip(y, packed.n_tokens.tolist(), strict=True)):
-        if name != "y" and item is None:
+        if (name != "y" and item is None) or (n == 0 and is_empty_list(item)):
             item = [None] * n
             item = (item, item) if labeled else item
         own, own_labels = tree_of(f"{name}[{i}]", items_of(item), n, labeled, ignore_label)

@@ -11,6 +11,7 @@ from sstruct._checks.arrays import (
     array_of,
     as_floats,
     check_magnitudes,
+    is_empty_list,
     items_of,
     listed_samples,
     listed_targets,
@@ -19,6 +20,7 @@ from sstruct._checks.arrays import (
 )
 from sstruct._input.integers import integer_labels, integers
 from sstruct._input.labels import masked_as_none
+from sstruct._input.ragged import NO_NODES, NoNodesError
 
 KEYS = ("features", "pairs", "shape", "unmatched_rows", "unmatched_columns")
 # The code of a row is 1 + its column, 0 if it is unmatched, or -1 if its match is unknown.
@@ -126,6 +128,11 @@ class PackedMatchings:
         return np.cumsum([0, *(x.shape[0] for x in self.samples)])
 
     @property
+    def empty(self):
+        """Indices of the samples without rows and columns."""
+        return np.flatnonzero([not any(x.shape) for x in self.samples])
+
+    @property
     def n_pairs(self):
         """Number of candidate pairs of each sample."""
         return np.array([x.n_pairs for x in self.samples])
@@ -146,8 +153,10 @@ def pack_matchings(X, sizes=None):
     """
     kind = "a list of arrays (rows, columns, features) or of dicts, one per sample"
     X = listed_samples(X, kind, fitted=sizes is not None)
-    samples = [_sample(i, item) for i, item in enumerate(X)]
+    samples = [None if is_empty_list(item) else _sample(i, item) for i, item in enumerate(X)]
     for i, x in enumerate(samples):
+        if x is None:
+            continue
         found = x.features.shape[1], x.row_features.shape[1], x.column_features.shape[1]
         sizes = found if sizes is None else sizes
         for n, expected, key in zip(found, sizes, ("features", *KEYS[3:]), strict=True):
@@ -155,8 +164,13 @@ def pack_matchings(X, sizes=None):
                 raise ValueError(
                     f"{key!r} of X[{i}] has {n} features per item, expected {expected}"
                 )
+    if sizes is None:
+        raise NoNodesError(NO_NODES)
     if not samples:
         return PackedMatchings(np.empty((0, sizes[0])), [])
+    features, *sides = [np.empty((0, n)) for n in sizes]
+    empty = PairSample(features, np.arange(0), (0, 0), *sides)
+    samples = [empty if x is None else x for x in samples]
     features = np.concatenate([x.features for x in samples])
     ends = np.cumsum([len(x.places) for x in samples])
     parts = np.split(features, ends[:-1])

@@ -117,8 +117,8 @@ class MatchingStructure(Structure):
         oracle = PythonOracleAdapter(self._oracle(attributes))
         options = CallOptions(self.n_jobs, None, searches=False)
         problem, data = oracle.problem(OracleSamples(samples, truths), weights, options)
-        total = float(weights.sum())
-        n_rows = float(weights @ n_known)
+        total = float(weights[used].sum())
+        n_rows = float(weights[used] @ n_known[used])
         nodes = TrainedNodes(
             *self._features_and_weights(packed, weights),
             n_rows / total,
@@ -134,6 +134,7 @@ class MatchingStructure(Structure):
             Inference(self.decoder),
             attributes,
             features=(packed.features,) if packed.features.shape[1] else (),
+            empty=packed.empty,
             n_threads=oracle.n_threads(problem, self.n_jobs),
         )
 

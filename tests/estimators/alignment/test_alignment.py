@@ -146,6 +146,7 @@ def test_completions_of_unknown_rows(rng, method):
     assert best.score(X, partly) == pytest.approx(np.concatenate(right).mean())
 
 
+@pytest.mark.filterwarnings("ignore:X has .* without nodes")
 @pytest.mark.parametrize("method", ["global", "local"])
 def test_known_columns_are_kept(rng, method):
     X, y = make(rng, "both", n=8)
@@ -165,6 +166,7 @@ def test_known_columns_are_kept(rng, method):
     assert equal(model.predict(X, objects), found)
 
 
+@pytest.mark.filterwarnings("ignore:X has .* without nodes")
 def test_forms_of_sequences_and_alignments_are_equivalent(rng):
     X, y = make(rng, n=12)
     model = AlignmentSSVM(lam=0.1, random_state=0).fit(X, y)
@@ -201,6 +203,7 @@ def test_lam_auto_matches_one_hot_features(rng):
     assert AlignmentSSVM(**given).fit(both, y, weights).lam_ > 1.5 * one.lam_
 
 
+@pytest.mark.filterwarnings("ignore:X has .* without nodes")
 def test_empty_sequences(rng):
     X, y = make(rng, n=4)
     X += [("", "abc"), ("ab", ""), ("", "")]
@@ -259,6 +262,7 @@ def test_partial_fit_in_two_calls_equals_one_call(rng):
     np.testing.assert_array_equal(one.w_, two.w_)
 
 
+@pytest.mark.filterwarnings("ignore:X has .* without nodes")
 def test_weights_have_names(rng):
     X, y = make(rng, "both")
     model = AlignmentSSVM(lam=0.1, symmetric=False, random_state=0).fit(X, y)

@@ -256,6 +256,7 @@ def test_completions_of_unknown_heads(rng, labeled, whole):
     assert latent.n_hidden_ == sum(len(own) - own.sum() for own in in_loss)
 
 
+@pytest.mark.filterwarnings("ignore:X has .* without nodes")
 def test_empty_sentences_and_weights_of_zero(rng):
     X, y = make(rng, n=6)
     model = DependencySSVM(lam=0.1, random_state=0).fit(X, y)

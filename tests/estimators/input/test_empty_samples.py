@@ -13,10 +13,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sstruct import (
+    AlignmentSSVM,
     ChainSSVM,
+    DependencySSVM,
     GraphCRFSSVM,
     GridCRFSSVM,
     LatentSSVM,
+    MatchingSSVM,
     PathCV,
     Sequences,
     StructuredSVM,
@@ -47,6 +50,19 @@ IMAGES = [RNG.normal(size=(3, 2, 2)) for _ in range(N)]
 MASKS = [(image[..., 0] > 0).astype(int) for image in IMAGES]
 TYPED = [([x, x[:1, :1]], {(0, 1): [[0, 0]]}) for x in NODES]
 TYPED_LABELS = [[y, y[:1]] for y in LABELS]
+COLUMNS = [np.where(np.arange(len(y)) < 3, np.arange(len(y)), -1) for y in LABELS]
+PAIRS = [
+    RNG.normal(size=(len(y), 4, 2)) + (y[:, np.newaxis] == np.arange(4))[:, :, np.newaxis]
+    for y in COLUMNS
+]
+SIDES = [
+    {"features": x, "unmatched_rows": x[:, 0], "unmatched_columns": x[0, :, :1]} for x in PAIRS
+]
+STRINGS = [("ab" * len(y), "abca") for y in LABELS]
+ROWS = [np.where(np.arange(2 * len(y)) < 3, np.arange(2 * len(y)), -1) for y in LABELS]
+ARCS = [RNG.normal(size=(len(y), len(y) + 1, 2)) for y in LABELS]
+HEADS = [np.arange(len(y)) for y in LABELS]
+RELATIONS = list(zip(HEADS, LABELS))
 
 NO_ROWS = ([], np.empty(0), np.empty((0, 2)), np.empty((0, 0)), sparse.csr_array((0, 2)))
 NO_ROWS += (pd.DataFrame(), pd.DataFrame(np.empty((0, 2))))
@@ -114,6 +130,12 @@ KINDS = {
         TYPED_LABELS,
         ([], ([[], []], {}), ([np.empty((0, 2)), np.empty((0, 1))], {})),
     ),
+    "matching": (MatchingSSVM(**FAST), PAIRS, COLUMNS, ([], np.empty(0), np.empty((0, 0, 2)))),
+    "matching, features of rows": (MatchingSSVM(**FAST), SIDES, COLUMNS, ([],)),
+    "alignment": (AlignmentSSVM(**FAST), PAIRS, COLUMNS, ([], np.empty(0), np.empty((0, 0, 2)))),
+    "alignment, symbols": (AlignmentSSVM(**FAST), STRINGS, ROWS, ([], ("", ""))),
+    "dependency": (DependencySSVM(**FAST), ARCS, HEADS, ([], np.empty(0), np.empty((0, 1, 2)))),
+    "dependency, labels": (DependencySSVM(labeled=True, **FAST), ARCS, RELATIONS, ([],)),
 }
 CASES = [(kind, i) for kind, case in KINDS.items() for i in range(len(case[3]))]
 
@@ -188,6 +210,12 @@ def test_empty_samples_change_neither_fits_nor_predictions(kind, form):
         check_same(of_nodes(found, places), expected.predict(X, known))
         assert len(model.predict([], [])) == 0
         of_nodes(model.predict([empty, empty], [None, []]), [0, 0])
+
+
+@pytest.mark.parametrize("kind", ["chain", "graph, cut", "matching", "alignment", "dependency"])
+def test_fits_require_a_sample_with_nodes(kind):
+    with pytest.raises(ValueError, match="X has no nodes: all samples are empty"):
+        clone(KINDS[kind][0]).fit([[], []], [[], []])
 
 
 @settings(max_examples=40, deadline=None)

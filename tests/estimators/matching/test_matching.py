@@ -206,6 +206,7 @@ def test_listed_pairs_are_the_same_as_an_array(rng):
     assert equal(one.predict(X), other.predict(lists))
 
 
+@pytest.mark.filterwarnings("ignore:X has .* without nodes")
 def test_empty_samples(rng):
     X, y = make(rng, n=4)
     model = MatchingSSVM(lam=0.1, random_state=0).fit(X, y)
