@@ -236,8 +236,9 @@ def test_bounds_on_numbers_of_nodes_of_grids_against_dynamic_programming(rng):
 
 
 def test_prices_prove_optima_with_little_work(rng):
-    # A search without prices visits about ten times as many table entries.
-    assert sum(Grid(rng, 7, 7, max_work=2.0**22).decode()[1] for _ in range(10)) >= 7
+    # Within this work, 9 of 10 searches end, but none of 20 searches without prices, which need ten
+    # times as much. If each ends with probability 0.89, fewer than 4 of 10 do for 2 of 10^5 seeds.
+    assert sum(Grid(rng, 7, 7, max_work=2.0**22).decode()[1] for _ in range(10)) >= 4
 
 
 def test_work_of_large_graphs_is_limited(rng):
