@@ -403,8 +403,10 @@ class Solver:
         """Whether the certificate of a point is valid for a bound on the rounding error."""
         if not rounding <= max(tolerance, HALF * point.primal):
             return False
-        # The primal of an approximate oracle may be below the dual.
-        is_bound = point.exact or self.problem.bounded
+        # The primal of an approximate oracle may be below the dual, and so may that of an oracle
+        # which is known to have missed labelings, whatever it claims.
+        missed = self.problem.counts().get("suboptimal", 0) > 0
+        is_bound = (point.exact or self.problem.bounded) and not missed
         return not (is_bound and point.dual - point.primal > rounding)
 
     def _best(self):

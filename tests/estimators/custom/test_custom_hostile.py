@@ -423,3 +423,19 @@ def test_results_of_constrained_argmax_are_checked(choices, way):
     with pytest.warns(ConvergenceWarning, match=WORSE):
         model = fit(Wrong(), choices, rescaling="slack", max_iter=15)
     assert model.inference_ == "oracle, angular search (approximate)"
+
+
+def test_missed_labelings_are_not_taken_for_rounding_errors():
+    class Ends(ConstrainedChoice):
+        n_calls = 0
+
+        def constrained_argmax(self, *arguments, **interval):
+            self.n_calls += 1
+            return None if self.n_calls > 48 else super().constrained_argmax(*arguments, **interval)
+
+    # In these data, the objective is too small by 7e-11 and the dual objective is above it.
+    choices = make_choices(np.random.default_rng([5, 3]))
+    with pytest.warns(ConvergenceWarning, match=WORSE):
+        model = fit(Ends(), choices, rescaling="slack", max_iter=15)
+    assert model.objective_ < model.dual_objective_ < model.objective_ + 1e-9
+    assert model.status_ == "CONVERGED"
