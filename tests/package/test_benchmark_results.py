@@ -56,5 +56,22 @@ def test_the_manual_gives_the_commands_of_its_figures(file):
                 assert row["commit"] in page
 
 
+def ratios(name, ours, theirs):
+    """Return the quotients of two columns of a file, sorted."""
+    with open(ROOT / "benchmarks" / "results" / f"{name}.csv", newline="") as lines:
+        return sorted(float(row[ours]) / float(row[theirs]) for row in csv.DictReader(lines))
+
+
+def test_ranges_of_cuts_and_moves_are_those_of_the_rows():
+    page = " ".join(PAGE.read_text().split())
+    for text, *columns in (
+        ("``graph_cut`` takes {} of PyMaxflow's", "cuts", "graph_cut_ms", "pymaxflow_ms"),
+        ("decoder of ``GridCRFSSVM`` {}.", "cuts", "grid_ms", "pymaxflow_ms"),
+        ("It takes {} of gco's time", "expansion", "sstruct_ms", "gco_ms"),
+    ):
+        found = ratios(*columns)
+        assert text.format(f"{found[0]:.2f} to {found[-1]:.2f}") in page
+
+
 def test_the_page_is_read_in_five_minutes():
     assert len(PAGE.read_text().split()) < 1200
