@@ -35,7 +35,9 @@ SAYS = {
     "plot_multilabel_text.py": "scores['independent'][1] + 0.05 < scores['pairs'][1]",
     "plot_own_structure.py": "scores[3] > 1 - noise - 0.01",
     "plot_read_dates.py": "2 * errors['chain'].sum() < errors['single images'].sum()",
-    "plot_segment_photographs.py": "(found['with neighbors'] == join(masks[4:])).mean() > 0.97",
+    "plot_segment_photographs.py": (
+        "(predictions['with neighbors'] == join(masks[4:])).mean() > 0.97"
+    ),
     # 40 to 43 passes of 200 calls: rounding depends on the instructions of the processor.
     "plot_solvers.py": "6.5 < 60000 / fits[name].n_oracle_calls_ < 8",
     "plot_superpixels.py": "scores['single superpixels'] + 0.05 < scores['graph']",
