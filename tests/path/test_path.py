@@ -388,6 +388,20 @@ def test_features_of_zero():
         np.testing.assert_array_equal(path.w(lam), np.zeros(4))
 
 
+def test_bounds_that_keep_weights_at_zero():
+    # Without the bounds, weights would be proportional to [-1, 1].
+    X, y, bounds = [[1.0], [2.0]], [0, 1], [[0.0, -np.inf], [np.inf, 0.0]]
+    model = MulticlassSSVM(fit_intercept=False, bounds=bounds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        path = ssvm_path(model, X, y)
+    assert path.status_ == "CONVERGED"
+    assert path.lam_end_ == 0
+    for lam in (1e-14, 1.0):
+        np.testing.assert_array_equal(path.w(lam), [0, 0])
+        assert path.gap(lam) == 0
+
+
 def test_bounds_must_contain_zero(rng):
     case = chains(rng)
     bounds = case.bounds.copy()

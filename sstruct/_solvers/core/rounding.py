@@ -12,7 +12,8 @@ Hence
   g u (6 |w| S + 3 P + lam |w|^2);
 * the error of w = sum_i q_i / lam sum_y alpha_i(y) psi_i(y) is g u 2 S / lam, which changes
   D = l - lam <w, v> + lam/2 |w|^2 by g u 2 |w| S. Since l <= D + 4 |w| S, the error of D is
-  g u (6 |w| S + D + lam |w|^2).
+  g u (6 |w| S + D + lam |w|^2). With bounds on the weights, the first sum is v instead of w =
+  clip(v), and both statements hold for this w.
 
 The dual weights of a block sum to 1 up to 1e-14 = 90 u (``DualState.rebuild``). This changes D by
 at most 90 u times the larger of l and lam <w, v>. The terms above contain both at least twice, so

@@ -524,7 +524,7 @@ class FrankWolfeFit(Solver):
         self.primal, self.exact = self._primal_at(w, self.state)
 
     def _rounding(self, w, primal, dual):
-        return self.rounding.bound(self.lam, primal, dual, w, self.state.live_v)
+        return self.rounding.bound(self.lam, primal, dual, w, self.state.live_w)
 
     def _save(self):
         """Write a checkpoint at the end of a pass, so that no work is repeated after resuming."""
