@@ -299,8 +299,9 @@ cdef class GraphProblem(BlockProblem):
         return sums_over_blocks(rows, np.asarray(self.start), np.asarray(self.length)) + edges
 
     def fixed_scores(self):
-        """Return the magnitudes of fixed pairwise costs."""
-        return self.pairwise.strength * np.asarray(self.n_edges, dtype=np.float64)
+        """Return the magnitudes of fixed pairwise costs; labels that are all the same have none."""
+        strength = self.pairwise.strength if self.n_labels > 1 else 0.0
+        return strength * np.asarray(self.n_edges, dtype=np.float64)
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
         return self.length[i] + self.n_copies[i]

@@ -92,6 +92,8 @@ def test_one_label(rng):
     (scores,) = model.decision_function(X)
     assert scores.shape == (3, 1)
     assert np.ptp(scores) == 0
+    # The costs of edges cannot cause rounding errors.
+    assert GraphCRFSSVM(pairwise=0.5, **ROUGH).fit(X, [["a"] * 3]).status_ == "CONVERGED"
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this platform")
