@@ -364,9 +364,10 @@ class ChainSSVM(ExportMixin, SequenceSSVM):
             samples of weight 0 are ignored. Or an array per sample, with the weights of its nodes
             in the loss, which multiply the costs of nodes; a loss that is a fraction of nodes is
             then a fraction of weights. Errors at nodes of weight 0 cost nothing, but such nodes
-            remain in the sequence; to ignore nodes, use `ignore_label`. Integers that equal the
-            lengths of the sequences raise an error, since other packages expect lengths here; pass
-            such weights as floats.
+            remain in the sequence, unless all its labeled nodes have weight 0: such a sequence is
+            ignored. To ignore nodes, use `ignore_label`. Integers that equal the lengths of the
+            sequences raise an error, since other packages expect lengths here; pass such weights as
+            floats.
         X_val, y_val : as X and y, optional
             Validation samples for early stopping, an option of solvers; they are not used in
             training. If None, early stopping sets aside a fraction of the samples

@@ -348,7 +348,8 @@ class GraphCRFSSVM(ScoredLabelingSSVM):
             samples of weight 0 are ignored. Or an array per sample, with the weights of its nodes
             in the loss, which multiply the costs and sizes of nodes; a loss that is a fraction of
             nodes is then a fraction of weights. Errors at nodes of weight 0 cost nothing, but such
-            nodes remain in the graph; to ignore nodes, use `ignore_label`.
+            nodes remain in the graph, unless all its labeled nodes have weight 0: such a graph is
+            ignored. To ignore nodes, use `ignore_label`.
         X_val, y_val : as X and y, optional
             Validation samples for early stopping, an option of solvers; they are not used in
             training. If None, early stopping sets aside a fraction of the samples

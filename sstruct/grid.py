@@ -336,7 +336,8 @@ class GridCRFSSVM(GraphCRFSSVM):
             and samples of weight 0 are ignored. With one array per sample, the weights of pixels
             multiply their costs in the loss; a loss that is a fraction of the pixels is then a
             fraction of the weights. Errors at pixels of weight 0 cost nothing, but such pixels
-            remain in the image; to ignore pixels, use `ignore_label`.
+            remain in the image, unless all its labeled pixels have weight 0: such an image is
+            ignored. To ignore pixels, use `ignore_label`.
         X_val, y_val : as X and y, optional
             Validation samples for early stopping, an option of solvers; they are not used in
             training. If None, early stopping sets aside a fraction of the samples

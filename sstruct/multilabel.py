@@ -136,7 +136,8 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, ScoredLabelingSSVM):
     class_weight : list of K dicts, dict, "balanced" or None, default=None
         Weight c_i of a sample in the objective, as in scikit-learn for several outputs: the product
         of the weights of its labels, from a dict ``{0: weight, 1: weight}`` for each label or, with
-        ``"balanced"``, N / (2 N_k). For one label per sample, as in :class:`MulticlassSSVM`.
+        ``"balanced"``, N / (2 N_k) for N_k samples of N with this value, or 1 if all have it. For
+        one label per sample, as in :class:`MulticlassSSVM`.
     rescaling : {"margin", "slack"}, default="margin"
         Required margin of the true labeling over a wrong one. With ``"margin"``, it is the loss of
         the wrong labeling. With ``"slack"``, it is 1, and violations are multiplied by the loss

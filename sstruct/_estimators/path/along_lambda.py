@@ -268,7 +268,8 @@ class AlongLambda(CheckedState):
         -------
         estimator
             A clone with `lam` set, in the state after a fit. ``history_`` has the rows up to this
-            lambda, and passes are counted from the start of the sweep.
+            lambda, and passes are counted from the start of the sweep. Above the first breakpoint
+            of a path, ``objective_`` is an upper bound of the objective.
         """
         self._require_fitted()
         row, _ = self._at(lam)
