@@ -66,7 +66,7 @@ def check_attributes(matrix, name, ndims=(2,)):
     if not isinstance(matrix, FORMATS.get(matrix.format, ())):
         raise TypeError(
             f"{name} is a {type(matrix).__name__}, expected a sparse matrix in CSR, CSC or COO "
-            "format; convert it with its method tocsr()"
+            "format; convert it with tocsr()"
         )
     shape = matrix.shape
     if not isinstance(shape, tuple):

@@ -30,9 +30,7 @@ def test_other_formats_are_rejected(form, kind):
     X = make(form, kind)
     with pytest.raises(TypeError, match=f"X is a {form}_{kind}, expected a sparse matrix in CSR"):
         check_compressed(X, "X")
-    with pytest.raises(
-        TypeError, match=r"X\[1\] is a .* format; convert it with its method tocsr\(\)"
-    ):
+    with pytest.raises(TypeError, match=r"X\[1\] is a .* format; convert it with tocsr\(\)"):
         stacked([make("csr"), X], "X")
 
 
