@@ -404,9 +404,10 @@ def check_reserved(structure, classes, codes=None, place=None):
 
     Raise an error if it is almost certainly not a class: -100 if all other labels are nonnegative
     and not 100, 255 of a uint8 mask if the other labels are numbered from 0 or 1 without gaps,
-    "<PAD>" and "[PAD]". Warn for ambiguous values such as "pad", and for all of these values if the
-    structure has no `ignore_label`. 255 may be a gray value: it is accepted if the other labels are
-    only 0, some exceed 126, or some are negative.
+    "<PAD>" and "[PAD]". "-100" is the same as -100, since NumPy converts numbers among strings to
+    strings; the other labels must not start with "-". Warn for ambiguous values such as "pad", and
+    for all of these values if the structure has no `ignore_label`. 255 may be a gray value: it is
+    accepted if the other labels are only 0, some exceed 126, or some are negative.
 
     Parameters
     ----------
@@ -436,10 +437,14 @@ def check_reserved(structure, classes, codes=None, place=None):
 def _reserved(classes):
     """Return the index of the first reserved class, or None, and whether it cannot be a class."""
     if classes.dtype.kind in "UO":
-        for k, label in enumerate(classes.tolist()):
-            bare = label.strip("<>[](){}_|").lower() if isinstance(label, str) else ""
+        texts = [str(label) if isinstance(label, str | int) else "" for label in classes.tolist()]
+        for k, text in enumerate(texts):
+            bare = text.strip("<>[](){}_|").lower()
             if bare in PADDING_NAMES:
-                return k, bare != label.lower()
+                return k, bare != text.lower()
+            if text == str(TORCH_PADDING):
+                negative = sum(other.startswith("-") for other in texts) > 1
+                return k, not negative and str(-TORCH_PADDING) not in texts
     if classes.dtype.kind not in "iuf":
         return None, False
     others = classes[classes != TORCH_PADDING]
