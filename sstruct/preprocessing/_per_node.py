@@ -396,6 +396,7 @@ class PerNode(
         tags = super().__sklearn_tags__()
         if hasattr(self.transformer, "__sklearn_tags__") and not isinstance(self.transformer, type):
             tags = deepcopy(get_tags(self.transformer))
+        tags.requires_fit = True  # also if the transformer is stateless
         tags.input_tags.three_d_array = True
         tags.array_api_support = False  # nodes are concatenated and split with NumPy
         return tags

@@ -16,7 +16,13 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.feature_selection import SelectKBest
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    Normalizer,
+    OneHotEncoder,
+    StandardScaler,
+)
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sstruct import ChainSSVM, Sequences
@@ -309,8 +315,9 @@ def test_other_bad_input(items):
         per_node.fit([[{"a": 1}], [{"b": 1}, {}]])
     with pytest.raises(ValueError, match=r"X\[0\] is 1-D with 2 entries"):
         PerNode(OneHotEncoder()).fit([["a", "b"], ["c"]])
-    with pytest.raises(NotFittedError):
-        PerNode(StandardScaler()).transform(items)
+    for transformer in (StandardScaler(), Normalizer()):  # the latter requires no fit
+        with pytest.raises(NotFittedError):
+            PerNode(transformer).transform(items)
     for wrong in (StandardScaler, None, "passthrough", ChainSSVM()):
         with pytest.raises(TypeError, match="transformer must be a transformer, found"):
             PerNode(wrong).fit(items)
