@@ -46,6 +46,7 @@ def one_label_training(structure, rows, y, sample_weight, cost_of):
     weights = check_weights(sample_weight, len(rows))
     used = weights > 0
     classes = training_classes(structure.classes, labels, used, int)
+    _check_sorted(classes)
     if len(classes) < 2:
         raise ValueError("y has one class in samples of positive weight, expected two or more")
     codes = encode(labels, classes)
@@ -81,6 +82,16 @@ def one_label_training(structure, rows, y, sample_weight, cost_of):
         },
         features=(flat,),
     )
+
+
+def _check_sorted(classes):
+    """Raise ValueError for another order; scikit-learn does not support objects."""
+    if classes.dtype != object and (classes != (expected := np.unique(classes))).any():
+        raise ValueError(
+            "classes must be sorted, because scikit-learn's scores of probabilities and decision "
+            f"values require this order: found {shortened(classes.tolist())}, expected "
+            f"{shortened(expected.tolist())}"
+        )
 
 
 def class_scores(model, rows):

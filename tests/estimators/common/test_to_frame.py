@@ -15,6 +15,7 @@ from sstruct import (
     TreeSSVM,
     ssvm_path,
 )
+from sstruct._input.labels import ordered
 from tests.estimators.custom.choices import Sign
 from tests.registry import EXAMPLES
 
@@ -57,7 +58,7 @@ def graph(labels=LABELS["strings"], **options):
 
 def rows(labels):
     y = labels_of(RNG.integers(0, 3, 30), labels)
-    return MulticlassSSVM(classes=labels, **FIT).fit(ROWS, y)
+    return MulticlassSSVM(classes=ordered(labels), **FIT).fit(ROWS, y)
 
 
 def sets(y=SETS, **options):

@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_class_weight
 
-from sstruct import MulticlassSSVM
+from sstruct import MulticlassSSVM, MultilabelSSVM
 from sstruct._input.losses import class_weights
 from sstruct.solvers import MPBCFW
 from tests.reference import brute_force, dual_qp
@@ -121,12 +121,12 @@ def test_labels_of_any_hashable_type(rng):
     np.testing.assert_array_equal(weighted.w_, expected.w_)
 
 
-def test_classes_fix_order_and_number(rng):
+def test_classes_fix_the_number(rng):
     X, y = make(rng)
     cost = np.ones((4, 4)) - np.eye(4)
-    model = MulticlassSSVM(lam=0.1, loss=cost, classes=[2, 7, 0, 1], tol=1e-6, random_state=0)
+    model = MulticlassSSVM(lam=0.1, loss=cost, classes=[0, 1, 2, 7], tol=1e-6, random_state=0)
     model.fit(X, y)
-    assert model.classes_.tolist() == [2, 7, 0, 1]
+    assert model.classes_.tolist() == [0, 1, 2, 7]
     assert model.coef_.shape == (4, 3)
     assert set(model.predict(X)) <= {0, 1, 2, 7}
     # If one of several classes occurs, it is learned against the others.
@@ -134,6 +134,20 @@ def test_classes_fix_order_and_number(rng):
     assert model.predict(X[:1]) == y[:1]
     with pytest.raises(ValueError, match=r"y\[1\] contains 1, which is not in classes"):
         MulticlassSSVM(classes=[0, 2]).fit(X, y)
+
+
+def test_classes_must_be_sorted(rng):
+    X, y = make(rng)
+    message = r"classes must be sorted.*found \[2, 0, 1\], expected \[0, 1, 2\]"
+    with pytest.raises(ValueError, match=message):
+        MulticlassSSVM(classes=[2, 0, 1]).fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        MulticlassSSVM(solver="pa").partial_fit(X, y, classes=[2, 0, 1])
+    with pytest.raises(ValueError, match=message):
+        MultilabelSSVM(classes=[2, 0, 1]).fit(X, y)
+    mixed = [2, "a", (0, 1)]  # cannot be sorted, and scikit-learn has no scores for objects
+    model = MulticlassSSVM(classes=mixed, random_state=0).fit(X, [mixed[k] for k in y])
+    assert model.classes_.tolist() == mixed
 
 
 @pytest.mark.parametrize("class_weight", CLASS_WEIGHTS.values(), ids=list(CLASS_WEIGHTS))
