@@ -100,7 +100,7 @@ class GraphCRFSSVM(ScoredLabelingSSVM):
         ``w_``. ``lam="auto"`` depends only on the features, as without a prior. ``"perceptron"``
         and ``"pa"`` start at w0.
     classes : array-like or None, default=None
-        All labels, sorted. If None, the labels that occur in training.
+        All labels, in the order of ``classes_``. If None, the sorted labels that occur in training.
     ignore_label : object, default=-1
         Label of nodes (pixels) whose label is unknown. These nodes, and nodes whose label is None,
         NaN or masked, do not count in the loss or in ``score``, and are predicted like all others;

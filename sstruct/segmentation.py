@@ -128,7 +128,7 @@ class SegmentSSVM(SequenceSSVM):
         ``w_``. ``lam="auto"`` depends only on the features, as without a prior. ``"perceptron"``
         and ``"pa"`` start at w0.
     classes : array-like or None, default=None
-        All labels, sorted. If None, the labels that occur in training.
+        All labels, in the order of ``classes_``. If None, the sorted labels that occur in training.
     ignore_label : object, default=None
         Label of nodes whose label is unknown. Such nodes, and nodes whose label is None, NaN or
         masked, are ignored in training (the sequence is split there), in the loss and in ``score``,

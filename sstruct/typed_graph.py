@@ -79,7 +79,8 @@ class TypedGraphCRFSSVM(BaseSSVM):
         ``w_``. ``lam="auto"`` depends only on the features, as without a prior. ``"perceptron"``
         and ``"pa"`` start at w0.
     classes : list of T array-likes (or None), or None, default=None
-        All labels of each type, sorted. If None, the labels that occur in training.
+        All labels of each type, in the order of ``classes_``. If None, the sorted labels that occur
+        in training.
     ignore_label : object, default=-1
         Label of nodes (pixels) whose label is unknown. These nodes, and nodes whose label is None,
         NaN or masked, do not count in the loss or in ``score``, and are predicted like all others;

@@ -64,7 +64,7 @@ class Common:
         ``w_``. ``lam="auto"`` depends only on the features, as without a prior. ``"perceptron"``
         and ``"pa"`` start at w0.
     classes : array-like or None, default=None
-        All labels, sorted. If None, the labels that occur in training.
+        All labels, in the order of ``classes_``. If None, the sorted labels that occur in training.
     tol : float, default=1e-2
         Tolerance of the stopping criterion: stop once the relative duality gap,
         (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.
