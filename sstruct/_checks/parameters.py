@@ -150,8 +150,9 @@ def _seed_of_seed(seed):
 
 def random_of(random_state):
     """Return the RandomState for a seed, as scikit-learn does, or raise ValueError."""
-    check_not_sparse(random_state, "random_state", "a seed or a generator")
+    expected = "an int, a RandomState or None"
+    check_not_sparse(random_state, "random_state", expected)
     try:
         return check_random_state(random_state)
     except ValueError as error:
-        raise ValueError(f"random_state must be a seed or a generator: {brief(error)}") from None
+        raise ValueError(f"random_state must be {expected}: {brief(error)}") from None

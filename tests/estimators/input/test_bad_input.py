@@ -198,6 +198,10 @@ for parameter, values in {
     for bad, error in values:
         CASES[f"{parameter}={bad!r}"] = ({parameter: bad}, {}, error, f"^{parameter} must be ")
 CASES["random_state"] = ({"random_state": "seed"}, {}, ValueError, "cannot be used to seed")
+CASES["random generator"] = (
+    {"random_state": np.random.default_rng(0)}, {}, ValueError,
+    "random_state must be an int, a RandomState or None: Generator.* cannot be used to seed",
+)  # fmt: skip
 
 
 def snapshot(estimator):
