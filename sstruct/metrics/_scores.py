@@ -332,9 +332,11 @@ def make_flat_scorer(metric: Callable[..., Any], **kwargs: Any) -> Callable[...,
     Parameters
     ----------
     metric : callable
-        A function of y_true and y_pred, such as :func:`flat_f1_score`; higher must be better.
+        A function of y_true and y_pred, such as :func:`flat_f1_score`.
     **kwargs : dict
-        Further arguments of the metric, such as `average`.
+        Further arguments of the metric, such as `average`, and those of scikit-learn's
+        ``make_scorer``: ``greater_is_better=False`` for a loss, and
+        ``response_method="predict_proba"`` for a metric of probabilities.
 
     Returns
     -------
