@@ -34,7 +34,7 @@ MAX_CLASSES = 10**7
 PADDING = -1
 TORCH_PADDING = -100  # ignore_index of PyTorch's losses; padding of labels in Hugging Face
 VOID = 255  # in image masks
-PADDING_NAMES = {"pad", "padding"}
+PADDING_NAMES = {"pad", "padding", "nan"}  # the last is a missing label, converted to a string
 
 
 def object_array(items):
@@ -405,9 +405,9 @@ def check_reserved(structure, classes, codes=None, place=None):
     Raise an error if it is almost certainly not a class: -100 if all other labels are nonnegative
     and not 100, 255 of a uint8 mask if the other labels are numbered from 0 or 1 without gaps,
     "<PAD>" and "[PAD]". "-100" is the same as -100, since NumPy converts numbers among strings to
-    strings; the other labels must not start with "-". Warn for ambiguous values such as "pad", and
-    for all of these values if the structure has no `ignore_label`. 255 may be a gray value: it is
-    accepted if the other labels are only 0, some exceed 126, or some are negative.
+    strings; the other labels must not start with "-". Warn for ambiguous values such as "pad" and
+    "nan", and for all of these values if the structure has no `ignore_label`. 255 may be a gray
+    value: it is accepted if the other labels are only 0, some exceed 126, or some are negative.
 
     Parameters
     ----------

@@ -246,6 +246,7 @@ RESERVED = {
     "[pad]": (["a", "b", "[pad]"], "error"),
     "<|padding|>": (["a", "b", "<|padding|>"], "error"),
     "pad": (["a", "b", "pad"], "warning"),
+    "nan": (np.array(["a", "b", np.nan]), "warning"),
     "void": (np.array([0, 1, 2, 255], np.uint8), "error"),
     "void from 1": (np.array([1, 2, 255], np.uint8), "error"),
     "void of few": (np.array([0, 15, 255], np.uint8), "warning"),
