@@ -235,7 +235,10 @@ def test_gaps_between_breakpoints(case, rng, certified):
         return out
 
     def gap(row, alphas, lam):
-        """Return P(w) - D(sigma alpha) for the best sigma; D ignores bounds other than 0."""
+        """Return P(w) - D(sigma alpha); D ignores bounds other than 0.
+
+        Below the breakpoint, sigma is the best one; at the breakpoint, the path keeps sigma = 1.
+        """
         ratio = lam / path.lams_[row]
 
         def dual(share):
@@ -254,7 +257,7 @@ def test_gaps_between_breakpoints(case, rng, certified):
             assert kept == pytest.approx(dual(share), rel=1e-9, abs=1e-12)
             assert max(map(dual, (ratio, *rng.random(3)))) <= kept + 1e-12
         primal = brute_force.primal(path.ws_[row], lam, case.terms)
-        return primal - max(kept, dual(ratio))
+        return primal - (dual(1) if ratio == 1 else max(kept, dual(ratio)))
 
     ends = [*path.lams_[1:], path.lam_end_]
     rows = rng.permutation(len(ends))[:30]
