@@ -270,14 +270,18 @@ def test_constrained_oracle(new_rng, key, kind, above, below):
 
 
 def test_searches_are_warm_started(rng):
-    made = make_planes(rng, 60, "real")
-    problem = SlackProblem(made.problem, "angular")
-    w = rng.standard_normal(3)
-    first = access.search(problem, 0, w)
-    again = access.search(problem.fork(), 0, w)
-    assert again[:2] == first[:2]
-    assert again[4] < first[4]
-    assert problem.counts() == {"queries": first[4] + again[4]}
+    # A few searches take more queries from the best labeling than from the truth.
+    queries = np.zeros(2, dtype=int)
+    for _ in range(100):
+        made = make_planes(rng, 60, "real")
+        problem = SlackProblem(made.problem, "angular")
+        w = rng.standard_normal(3)
+        first = access.search(problem, 0, w)
+        again = access.search(problem.fork(), 0, w)
+        assert again[:2] == first[:2]
+        assert problem.counts() == {"queries": first[4] + again[4]}
+        queries += first[4], again[4]
+    assert queries[1] < 0.7 * queries[0]
 
 
 def test_remember_false_leaves_the_memory_unchanged(rng):
