@@ -216,7 +216,7 @@ def test_auto_continues_after_messages_have_stalled(new_rng, monkeypatch):
     monkeypatch.setattr("sstruct.inference._methods.map_mrf.searcher", lambda _: None)
     monkeypatch.setattr("sstruct.inference._methods.map_mrf.merge_triangles", lambda _: None)
     n_better = 0
-    for seed in range(10):
+    for seed in range(30):
         plain = frustrated_model(new_rng(seed))
         model = MRF(*plain.arguments())
         passed, result = map_mrf(model, "trws"), map_mrf(model)
@@ -227,7 +227,7 @@ def test_auto_continues_after_messages_have_stalled(new_rng, monkeypatch):
         assert result.method == ("fwmap" if passed.status == "STALLED" else "trws")
         if result.method == "fwmap":
             n_better += result.lower_bound > passed.lower_bound + 1e-4
-    assert n_better >= 2
+    assert n_better >= 2  # about a third of them
 
 
 @pytest.mark.parametrize(
