@@ -27,7 +27,7 @@ def test_maximum_matches_linear_program(n, n_pieces, scale, seed, new_rng):
         return values[i] - wall * np.abs(point).sum(), slopes[i] - wall * np.sign(point)
 
     start = rng.standard_normal(n)
-    bundle = PriceBundle(5, 400)
+    bundle = PriceBundle(5, 3000)  # 10 are enough for most functions
     point, value = bundle.maximize(function, start, 1.0)
     assert value == pytest.approx(function(point)[0], rel=1e-9, abs=1e-9 * scale)
     # max t - wall sum(a): t <= heights + slopes p, -a <= p <= a
