@@ -16,16 +16,21 @@ def codes_of(length, splits, limits=FREE):
     return [code for code in every if segments.is_within(code, True, True, *limits)]
 
 
-def make(rng, n=8, lengths=(5, 3, 4, 2), limits=FREE, splits=True):
-    """Return noisy sequences, codes of segmentations, and their spans."""
+def make(rng, n=8, lengths=(5, 3, 4, 2), limits=FREE, splits=True, hidden=False):
+    """Return noisy sequences, codes of segmentations, and their spans.
+
+    hidden : whether to hide some labels, but not all splits
+    """
     X, codes = [], []
     for i in range(n):
         found = codes_of(lengths[i % len(lengths)], splits, limits)
         code = np.array(found[rng.integers(len(found))])
         X.append(rng.standard_normal((len(code), 2)) + 0.5 * (code % K)[:, np.newaxis])
         codes.append(code)
+    if hidden:
+        hide(codes)
     if splits and not any((code >= K).any() for code in codes):
-        return make(rng, n, lengths, limits)
+        return make(rng, n, lengths, limits, hidden=hidden)
     return X, codes, [spans_of(code) for code in codes]
 
 

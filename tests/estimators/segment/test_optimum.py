@@ -6,7 +6,7 @@ from scipy import sparse
 
 from sstruct import SegmentSSVM
 from sstruct.solvers import MPBCFW
-from tests.estimators.segment.small import K, hide, make, spans_of
+from tests.estimators.segment.small import K, make, spans_of
 from tests.reference import brute_force, dual_qp, segments
 from tests.reference.segments import KINDS
 
@@ -75,9 +75,7 @@ def test_reaches_the_optimum(rng, case, ignored, splits):
     parameters = {"duration_bins": [1, 2], **CASES[case]}
     least = np.broadcast_to(parameters.get("min_duration", 1), K)
     most = [99 if each is None else each for each in parameters.get("max_duration") or [99] * K]
-    X, codes, _ = make(rng, limits=(least, most), splits=splits)
-    if ignored:
-        hide(codes)
+    X, codes, _ = make(rng, limits=(least, most), splits=splits, hidden=ignored)
     weights = rng.choice([0.5, 1.0, 3.0], len(X))
     model = SegmentSSVM(
         self_transitions=splits, pairwise_scale=1, lam=0.1, ignore_label=-1, classes=[0, 1, 2],
