@@ -281,7 +281,7 @@ def test_auto_does_not_change_the_solver_with_lam(sets):
 
 def test_the_bound_of_the_relaxation_is_not_reported_for_the_exact_problem(rng):
     X, Y = rng.standard_normal((30, 3)), rng.integers(0, 2, (30, 5))
-    options = dict(lam=0.01, tol=1e-2, max_iter=50, random_state=0)
+    options = dict(lam=0.01, tol=1e-2, max_iter=2000, random_state=0)
     exact = MultilabelSSVM(**options).fit(X, Y)
     model = MultilabelSSVM(solver="gdmm", **options).fit(X, Y)
     assert exact.inference_ == "enumeration (exact)"
