@@ -86,8 +86,8 @@ def in_parts(model, n_bytes, *data):
     [
         {}, {"solver": "bcfw"}, {"solver": MPBCFW(cache=True)}, {"solver": MPBCFW(average=True)},
         {"solver": MPBCFW(average=False)}, {"solver": MPBCFW(step="fw"), "tol": 1e-4},
-        {"solver": MPBCFW(step="corrective"), "n_jobs": 2}, {"solver": MPBCFW(schedule="clock")},
-        {"rescaling": "slack"},
+        {"solver": MPBCFW(step="corrective"), "n_jobs": 2},
+        {"solver": MPBCFW(schedule="clock"), "tol": 1e-5}, {"rescaling": "slack"},
     ],
     ids=str,
 )  # fmt: skip
@@ -106,7 +106,7 @@ def test_the_optimum_is_reached(rng, parameters, n_bytes):
     if "tol" not in parameters:
         dual_qp.check_optimum(model, terms)
         return
-    # Frank-Wolfe steps have a larger tol.
+    # Frank-Wolfe steps have a larger tol, and so has the clock, which may favor exact passes.
     best, _ = dual_qp.optimum(terms, model.lam_)
     assert model.dual_objective_ <= best * (1 + 1e-8) <= model.objective_ * (1 + 2e-8)
     assert model.status_ == "CONVERGED"
