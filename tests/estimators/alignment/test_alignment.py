@@ -256,7 +256,7 @@ def test_scores_of_pairs_determine_the_alignment(method):
 
 
 def test_partial_fit_in_two_calls_equals_one_call(rng):
-    X, y = make(rng, n=12)
+    X, y = make(rng, n=12, least=1)
     one = AlignmentSSVM(solver="perceptron").partial_fit(X, y)
     two = AlignmentSSVM(solver="perceptron").partial_fit(X[:6], y[:6]).partial_fit(X[6:], y[6:])
     np.testing.assert_array_equal(one.w_, two.w_)
@@ -285,7 +285,7 @@ def test_weights_have_names(rng):
     np.testing.assert_array_equal(table[np.triu_indices(3)], tied.w_[2:8])
     gaps = tied.gap_open_coef_
     np.testing.assert_array_equal(tied.set_params(symmetric=False).gap_open_coef_, gaps)
-    without = AlignmentSSVM(lam=0.1).fit(*make(rng, "features"))
+    without = AlignmentSSVM(lam=0.1).fit(*make(rng, "features", least=1))
     assert not hasattr(without, "symbols_")
     assert without.substitution_coef_.shape == (0, 0)
     assert len(without.w_) == 5
@@ -337,7 +337,7 @@ def test_errors_name_invalid_samples(case):
 
 
 def test_models_require_the_same_form(rng):
-    model = AlignmentSSVM(lam=0.1).fit(*make(rng))
+    model = AlignmentSSVM(lam=0.1).fit(*make(rng, least=1))
     with pytest.raises(ValueError, match=r"X\[0\] has no sequences of symbols"):
         model.predict([ONE])
     with pytest.raises(ValueError, match=r"X\[0\] has 2 features per pair, expected 0"):
