@@ -36,9 +36,11 @@ CONSTRAINTS = [
 
 
 def samples(rng, n=20, constraints=CONSTRAINTS, **kwargs):
-    """Return at least `n` samples that satisfy constraints; their labels are random."""
+    """Return at least `n` samples that satisfy constraints, with random labels that all occur."""
     X, y = [], []
-    while len(X) < n:
+    while len(X) < n or any(
+        len({*np.concatenate([own[t] for own in y])}) < K for t, (K, _) in enumerate(SIZES)
+    ):
         graphs, labels = make(rng, 3, forests=False, **kwargs)
         labels = [
             [rng.integers(K, size=len(part)) for part, (K, _) in zip(parts, SIZES, strict=True)]
@@ -81,7 +83,7 @@ def test_optimum_and_predictions(rng):
     model = tight(constraints=CONSTRAINTS).fit(X, y)
     assert model.inference_ == "branch and bound (bounded)"
     dual_qp.check_optimum(model, terms_of(X, y))
-    free = tight().fit(X, y)
+    free = tight(tol=0.01).fit(*make(rng, 30, forests=False))
     new = make(rng, 60, forests=False)[0]
     assert not all_satisfy(CONSTRAINTS, new, free.predict(new))
     labels = model.predict(new)

@@ -20,10 +20,13 @@ PAIRS = {(0, 0): 2, (0, 1): 1, (2, 1): 3}
 
 
 def make(rng, n=6, *, forests=True, hidden=False):
-    """Return graphs of three types with up to five nodes, and their labels as integers."""
+    """Return graphs of three types with up to five nodes, and their labels as integers.
+
+    All labels occur in the first two graphs, and all pairs of types in the first one.
+    """
     X, y = [], []
     for i in range(n):
-        counts = [2, 2, 1] if i == 0 else rng.permuted([rng.integers(3), 1, 1]).tolist()
+        counts = [2, 2 - i, 1] if i < 2 else rng.permuted([rng.integers(3), 1, 1]).tolist()
         features = [rng.standard_normal((k, F)) for k, (_, F) in zip(counts, SIZES, strict=True)]
         nodes = [(t, v) for t, k in enumerate(counts) for v in range(k)]
         edges = {pair: ([], []) for pair in PAIRS}
@@ -32,7 +35,7 @@ def make(rng, n=6, *, forests=True, hidden=False):
             for b in range(len(nodes)):
                 pair = t, nodes[b][0]
                 again = b < a if pair[0] == pair[1] else False
-                if pair not in PAIRS or a == b or again or rng.random() < 0.2:
+                if pair not in PAIRS or a == b or again or rng.random() < 0.2 * (i > 0):
                     continue
                 if forests:
                     if joined[a] == joined[b]:
@@ -46,7 +49,7 @@ def make(rng, n=6, *, forests=True, hidden=False):
         }
         X.append((features, edges))
         y.append([(np.arange(k) + i) % K for k, (K, _) in zip(counts, SIZES, strict=True)])
-        if hidden and i:
+        if hidden and i > 1:
             y[-1] = [np.where(rng.random(len(own)) < 0.3, -1, own) for own in y[-1]]
     return X, y
 
