@@ -265,7 +265,9 @@ def training_classes(classes, labels, used, sample_of):
     `used` is the mask of training labels; `sample_of` maps the position of a label to its sample.
     """
     if classes is None:
-        return find_classes(labels[used])
+        classes = find_classes(labels[used])
+        _check_one_type(classes)
+        return classes
     strange = isinstance(classes, str) or getattr(classes, "ndim", 1) == 0
     strange = strange or sparse.issparse(classes)  # listing it would run compiled code
     if strange or not isinstance(classes, Iterable):
@@ -286,6 +288,18 @@ def training_classes(classes, labels, used, sample_of):
             f"y[{sample_of(at)}] contains {shortened(labels[at])}, which is not in classes"
         )
     return classes
+
+
+def _check_one_type(classes):
+    """Raise ValueError for a number and a string that look the same, such as 0 and "0"."""
+    names = {label for label in classes.tolist() if isinstance(label, str)}
+    for label in classes.tolist() if names else ():
+        if isinstance(label, numbers.Number) and str(label) in names:
+            raise ValueError(
+                f"y contains {plain(label)!r} and {str(label)!r}, which would be two classes. "
+                "Convert all labels to one type; if both are classes, pass "
+                f"classes={shortened(classes.tolist())}"
+            )
 
 
 def _unhashable(labels, place=""):

@@ -204,6 +204,15 @@ def test_score_counts_nodes(tiny_chains):
         model.score(X, relabel(y, "abc"))
 
 
+def test_numbers_and_equal_strings_are_not_two_classes(tiny_chains):
+    X, y = tiny_chains
+    y = [*y[:2], *([str(label) for label in item] for item in y[2:])]
+    with pytest.raises(ValueError, match=r"^y contains 0 and '0', .* pass classes=\[0, "):
+        fit(X, y)
+    classes = [0, 1, 2, "0", "1", "2"]
+    assert fit(X, y, classes=classes, tol=0.1).classes_.tolist() == classes
+
+
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("boundaries", [True, False])
 @pytest.mark.parametrize("transitions", [True, False])
