@@ -56,10 +56,6 @@ cdef class RunningAverage:
             self.scale = 1
         self.scale *= 1 - g if g < 1 else 1
         self.linear += g * (linear - self.linear)
-        if self.scale < 1e-150:   # long before a quotient by it overflows
-            for k in range(self.offset.shape[0]):
-                self.offset[k] *= self.scale
-            self.scale = 1
 
     def weights(self, v):
         """Return the average, given the current iterate v."""
@@ -77,9 +73,11 @@ cdef class RunningAverage:
         offset = problem.without_padding(offset)
         numbers = kept_array(kept, f"{name}_numbers", np.float64, 3)
         scale, linear, count = numbers.tolist()
-        if not (0 < scale <= 1 and 0 <= count <= MAX_COUNT and count == int(count)):
+        # After k visits, the scale is 2 / (k (k + 1)).
+        if not (1e-40 < scale <= 1 and 0 <= count <= MAX_COUNT and count == int(count)):
             raise ValueError(
-                f"{name}_numbers: {numbers}, expected a scale in (0, 1], a sum of losses and a count")
+                f"{name}_numbers: {numbers}, expected a scale above 1e-40 and at most 1, a sum of "
+                "losses and a count")
         self.offset, self.scale, self.linear, self.count = offset, scale, linear, int(count)
 
 
