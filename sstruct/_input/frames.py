@@ -27,9 +27,21 @@ def library_of(table):
 
 
 def column_names(item):
-    """Return the column names of a data frame if all of them are strings, else None."""
+    """Return the column names of a data frame if they are strings, else None.
+
+    Raises
+    ------
+    TypeError
+        If only some names are strings, as in scikit-learn.
+    """
     names = np.asarray(getattr(item, "columns", ()), dtype=object)
-    return names if len(names) and all(isinstance(name, str) for name in names) else None
+    are_strings = {isinstance(name, str) for name in names}
+    if len(are_strings) == 2:
+        raise TypeError(
+            f"the columns of a data frame are {shortened(names.tolist())}, expected only strings "
+            "or no strings; use X.columns = X.columns.astype(str)"
+        )
+    return names if are_strings == {True} else None
 
 
 def common_names(items, name):

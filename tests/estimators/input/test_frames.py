@@ -67,6 +67,13 @@ def test_sequences_of_frames_keep_their_names(library):
     assert set(frame.feature[frame.kind == "coef"]) == {"wide", "high"}
 
 
+def test_names_of_several_types_raise():
+    pd = pytest.importorskip("pandas")
+    X = [pd.DataFrame(x, columns=["wide", 1]) for x in CHAINS]
+    with pytest.raises(TypeError, match=r"data frame are \['wide', 1\], expected only"):
+        ChainSSVM(**FIT).fit(X, TAGS)
+
+
 def test_columns_of_arrays_are_lists_of_arrays(library):
     expected = ChainSSVM(**FIT).fit(CHAINS, TAGS)
     X, y = library.column(CHAINS), library.column(TAGS)
