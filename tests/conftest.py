@@ -1,7 +1,7 @@
 """Shared fixtures. Set SSTRUCT_SEED, for example to 7, to run random tests on different data.
 
-A few tests assume properties of their data, such as convergence within the limits or labelings
-without ties, and fail for some seeds.
+A few tests may still fail for some seeds: because of a bug, or because they assume properties that
+random data may lack, such as that every label occurs. Draw data that always have them.
 """
 
 import functools
