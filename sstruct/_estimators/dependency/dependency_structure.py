@@ -29,6 +29,14 @@ from sstruct._problems.dependency.dependency_arguments import (
 SIZES = ("n_features_in_", "_label_features")
 
 
+def _no_tree(row, attributes, known):
+    """Return the error for a sentence whose arcs contain no tree."""
+    kind = "projective tree" if attributes["_projective"] else "tree"
+    given = "" if known is None else " that has the known heads"
+    root = " with one child of the root" if attributes["_single_root"] else ""
+    return ValueError(f"the arcs of X[{row}] contain no {kind}{root}{given}")
+
+
 def layout_of(state):
     """Return the WeightLayout of fitted attributes."""
     classes, n_features = state.get("classes_"), int(state["n_features_in_"])
@@ -100,7 +108,7 @@ class DependencyStructure(Structure):
         codes, in_loss = codes[tokens], None
         if completion is not None:
             in_loss = is_known[tokens]
-            codes = self._trees(attributes, chosen, codes, in_loss)
+            codes = self._trees(attributes, chosen, codes, in_loss, np.flatnonzero(used))
         given = {"loss_scale": None if counts else 1 / n_known[used], "in_loss": in_loss}
         try:
             problem = self._problem(attributes, chosen, labels=codes, **given)
@@ -154,11 +162,14 @@ class DependencyStructure(Structure):
             **given,
         )
 
-    def _trees(self, attributes, packed, codes, is_known):
+    def _trees(self, attributes, packed, codes, is_known, rows):
         """Return completions that are trees.
 
         The codes, such as initial completions by another estimator, may not be trees. Known codes
         remain unchanged.
+
+        rows : ndarray of int
+            Index in X of each sentence.
         """
         codes = codes.copy()
         problem = self._problem(attributes, packed)
@@ -175,8 +186,9 @@ class DependencyStructure(Structure):
             rest = self._problem(attributes, packed.of_samples(wrong), known=known)
             try:
                 codes[tokens] = decode(rest, np.zeros(rest.n_weights))
-            except NoTreeError:  # an error with the name of the sample follows
-                pass
+            except NoTreeError as error:
+                row = rows[np.flatnonzero(wrong)[error.block]]
+                raise _no_tree(row, attributes, known) from None
         return codes.astype(np.int32)
 
     def _data(self, packed, known, used, attributes):
@@ -206,11 +218,7 @@ class DependencyStructure(Structure):
         try:
             out[:] = decode(problem, model._w, n_threads(self.n_jobs))
         except NoTreeError as error:
-            row = np.flatnonzero(used)[error.block]
-            kind = "projective tree" if model._projective else "tree"
-            given = "" if known is None else " that has the known heads"
-            root = " with one child of the root" if model._single_root else ""
-            raise ValueError(f"the arcs of X[{row}] contain no {kind}{root}{given}") from None
+            raise _no_tree(np.flatnonzero(used)[error.block], vars(model), known) from None
         return out
 
     def output(self, model, samples, codes):
@@ -266,13 +274,7 @@ class DependencyStructure(Structure):
         trained = np.array([len(own) and own.all() for own in packed.split(known.trained)])
         if (trained & whole).any():
             return None
-        classes, _, _ = self._known(packed, y, sample_weight)
-        attributes = {
-            "classes_": classes,
-            "_projective": self.projective,
-            "_single_root": self.single_root,
-        }
-        return self._trees(attributes, packed, np.maximum(known.codes, 0), known.codes >= 0)
+        return np.maximum(known.codes, 0)  # the first fit replaces those that are not trees
 
     def axis_values(self, model):
         # Without labels no weight depends on the number of label features, which is not validated.

@@ -353,6 +353,8 @@ def tree_of(name, item, n, labeled, ignore_label=None):
     kind = f"heads, one per token; with labeled=True, {name} is a pair (heads, labels)"
     heads = _heads(f"{name}[0]", item[0], n, ignore_label, kind)
     labels = masked_as_none(items_of(item[1]))
+    if len(getattr(labels, "shape", (n,))) != 1:
+        raise ValueError(f"the labels of {name} have shape {labels.shape}, expected {(n,)}")
     labels = as_labels(labels, ignore_label, lambda t: f"the labels of {name} at token {t + 1}")
     if len(labels) != n:
         raise ValueError(f"{name} has {len(labels)} labels, expected {n}, one per token")

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from sstruct import DependencySSVM, LatentSSVM, PathCV, ssvm_path
 from sstruct.datasets import make_dependency_trees
@@ -141,6 +142,10 @@ def test_scores_of_other_objects_than_trees_raise(tree):
         labeled_attachment_score([([0, 1], ["a", "b"])], [tree])
     with pytest.raises((ValueError, TypeError), match=r"y_pred\[0\] has shape"):
         unlabeled_attachment_score([[0, 1]], [tree])
+    with pytest.raises(ValueError, match=r"y_true\[1\] has 1 tokens, but y_pred\[1\] 2"):
+        unlabeled_attachment_score([[0], [0]], [[0], [0, 1]])
+    with pytest.raises(TypeError, match=r"y_true\[0\] must contain heads, found int"):
+        unlabeled_attachment_score([0], [[0]])
 
 
 def test_learns_to_parse():
@@ -257,6 +262,18 @@ def test_completions_of_unknown_heads(rng, labeled, whole):
 
 
 @pytest.mark.filterwarnings("ignore:X has .* without nodes")
+def test_completions_without_a_whole_tree(rng):
+    y = [dependency_trees.every(3, False, True)[k] for k in rng.integers(9, size=6)]
+    X, partly = [sentence(rng, tree) for tree in y], [np.r_[-1, tree[1:]] for tree in y]
+    latent = LatentSSVM(DependencySSVM(lam=0.1, ignore_label=-1, random_state=0)).fit(X, partly)
+    again = clone(latent).fit([*X, np.empty((0, 1, 3))], [*partly, []])
+    np.testing.assert_array_equal(again.estimator_.w_, latent.estimator_.w_)
+    X[4], partly[4] = rng.standard_normal((3, 4, 3)), np.array([2, 1, -1])
+    with pytest.raises(ValueError, match=r"arcs of X\[4\] contain no tree .* has the known heads"):
+        clone(latent).fit(X, partly)
+
+
+@pytest.mark.filterwarnings("ignore:X has .* without nodes")
 def test_empty_sentences_and_weights_of_zero(rng):
     X, y = make(rng, n=6)
     model = DependencySSVM(lam=0.1, random_state=0).fit(X, y)
@@ -270,6 +287,19 @@ def test_empty_sentences_and_weights_of_zero(rng):
     assert model.predict([]).shape == (0,)
     with pytest.raises(ValueError, match="no token with a known head"):
         DependencySSVM().fit([np.empty((0, 1, 3))], [[]])
+    no_arcs = {"features": np.empty((0, 3)), "arcs": []}
+    assert model.predict([no_arcs, X[0]])[0].shape == (0,)
+
+
+def test_duplicate_entries_of_sparse_features_are_added():
+    arcs, features = [[0, 1], [2, 1], [0, 2], [1, 2]], ([1.0, 2.0, 3.0], [0, 0, 1], [0, 0, 2, 3, 3])
+    table = sparse.csr_array(features, shape=(4, 2))
+    fits = [
+        DependencySSVM(lam=0.1, random_state=0).fit([{"features": x, "arcs": arcs}], [[0, 1]])
+        for x in (table, sparse.csr_array(table.toarray()))
+    ]
+    np.testing.assert_array_equal(fits[0].w_, fits[1].w_)
+    assert fits[0].w_.any()
 
 
 def test_new_labels_are_errors(rng):
@@ -364,6 +394,9 @@ INVALID = {
     ),
     "labels": (
         [TWO], [([0, 1], ["a"])], {"labeled": True}, r"y\[0\] has 1 labels, expected 2",
+    ),
+    "label table": (
+        [TWO], [([0, 1], np.eye(2))], {"labeled": True}, r"of y\[0\] have shape \(2, 2\), expected",
     ),
     "no label": ([ONE], [([0], [None])], {"labeled": True}, "labels of y.0. at token 1 is None"),
 }  # fmt: skip
