@@ -527,6 +527,8 @@ def flat_labels(y, nodes, structure, convert=as_labels):
         raise ValueError(f"X has {len(nodes)} samples but y has {len(y)}")
     if isinstance(y, Sequences):
         lengths, flat = y.lengths, y.flat
+        if len(flat.shape) != 1:
+            raise ValueError(f"y.flat must be 1-D (labels), found shape {flat.shape}")
     elif isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype != object:
         lengths, flat = np.full(len(y), y.shape[1]), y.reshape(-1)
     else:
@@ -535,11 +537,10 @@ def flat_labels(y, nodes, structure, convert=as_labels):
             if type(item) is not list and (type(item) is not np.ndarray or item.ndim != 1):
                 check_label_sequence(item, f"y[{i}]", expected[i])
         lengths, flat = list(map(len, y)), None
-        if 0 in lengths:  # empty arrays may have any dtype
-            y = [item for item in y if len(item)]
+        some = [item for item in y if len(item)]  # empty arrays may have any dtype
     if (i := first_true(np.asarray(lengths) != nodes.lengths)) is not None:
         raise ValueError(f"X[{i}] has {nodes.lengths[i]} nodes but y[{i}] has {lengths[i]} labels")
-    labels = convert(concatenate_labels(y) if flat is None else flat, **rules)
+    labels = convert(concatenate_labels(some) if flat is None else flat, **rules)
     if len(labels) != nodes.offsets[-1]:  # such as custom list classes
         counts = np.array([len([*item]) for item in y])
         i = first_true(counts != nodes.lengths)

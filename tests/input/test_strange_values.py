@@ -1,6 +1,7 @@
 """Extreme values raise informative errors and leave the estimator unchanged."""
 
 import itertools
+from collections import UserList
 from decimal import Decimal
 from fractions import Fraction
 
@@ -16,6 +17,7 @@ from sstruct import (
     GridCRFSSVM,
     MulticlassSSVM,
     MultilabelSSVM,
+    Sequences,
     StructuredSVM,
     TreeSSVM,
     masks,
@@ -188,6 +190,13 @@ class Longer(list):
         return 9
 
 
+class Shorter(UserList):
+    """A list with fewer items than its length."""
+
+    def __iter__(self):
+        return iter(self.data[1:])
+
+
 ITSELF_LAST = [1.0]
 ITSELF_LAST += [ITSELF_LAST]
 TABLES = [pd.DataFrame({0: labels}) for labels in CUT]
@@ -202,6 +211,16 @@ UNCLEAR = [
         [[0, 1], Longer([0])],
         r"y\[1\] must be a sequence of labels, found Longer",
     ),
+    (
+        ChainSSVM,
+        [ROWS[:0], ROWS[:2]],
+        [[], Shorter([0, 1])],
+        r"y\[1\] has length 2 but contains 1 labels; pass a list",
+    ),
+    (ChainSSVM, [ROWS[:2], range(3)], CUT, r"X\[1\] has 1 dimensions, expected 2"),
+    (ChainSSVM, Sequences(np.ones(4), [0, 2, 4]), CUT, r"X\.flat must be 2-D .*, found 1-D"),
+    (ChainSSVM, SEQUENCES, Sequences(np.ones((4, 2)), [0, 2, 4]), r"y\.flat .* shape \(4, 2\)"),
+    (ChainSSVM, [ROWS[:2]], [np.ones((2, 1, 1))], r"\(2, 1, 1\), .*: one label for each node$"),
     (ChainSSVM, np.ones((2, 3, 0)), [[0] * 3] * 2, "X has 0 features"),
     (GraphCRFSSVM, pd.Series(["a", None]), CUT, "Expected 2D array for X, found a Series"),
     (GraphCRFSSVM, GRAPHS, TABLES, r"y\[0\] must be a sequence of labels"),
