@@ -77,7 +77,6 @@ class Field:
 
     def expected(self):
         """Describe the valid values."""
-        return "a value"
 
     def check(self, value, name, sizes):
         """Raise Unexpected if a value is invalid; add the sizes that it defines to `sizes`."""
@@ -228,14 +227,10 @@ class Each(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class ListOf(Field):
-    """A list or a tuple of any length.
-
-    size : the letter in shapes whose value is the length, or None
-    """
+    """A list or a tuple of any length."""
 
     of: Field
     least: int = 0
-    size: str | None = None
 
     def expected(self):
         return f"a list of at least {self.least} values"
@@ -244,8 +239,6 @@ class ListOf(Field):
         listed = isinstance(value, list | tuple) and is_sized(value)
         if not listed or len(value) < self.least:
             raise_unexpected(name, value, self.expected())
-        if self.size is not None and sizes.setdefault(self.size, len(value)) != len(value):
-            raise_unexpected(name, value, f"{sizes[self.size]} values")
         for k, item in enumerate(value):
             self.of.check_item({f"[{k}]": item}, f"[{k}]", sizes, name)
 

@@ -16,6 +16,7 @@ from sstruct import (
     MultilabelSSVM,
     PathCV,
     RegularizationPath,
+    SegmentSSVM,
     StructuredSVM,
     TreeSSVM,
     ssvm_path,
@@ -62,6 +63,9 @@ def fitted(kind):
         return ChainSSVM(transitions=np.eye(3, dtype=int), **common).fit(X, y), X
     if kind == "chain with class scores":
         return ChainSSVM(class_scores=("fixed", slice(0, 3)), **common).fit(X, y), X
+    if kind == "segments":
+        model = SegmentSSVM(segment_features=["mean", "contrast"], **common)
+        return model.fit(X, y), X
     if kind == "typed graph":
         example = EXAMPLES[kind]
         return example.fitted(), example.samples()[0]
@@ -83,12 +87,15 @@ def fitted(kind):
     if kind == "multiclass":
         return MulticlassSSVM(**common).fit(rows, codes), rows
     X = list(rows)
-    return StructuredSVM(Sign(), **common).fit(X, np.sign(rows[:, 0] - 0.5).tolist()), X
+    return StructuredSVM(Sign(), warm_start=True, **common).fit(
+        X, np.sign(rows[:, 0] - 0.5).tolist()
+    ), X
 
 
 # Attributes of models with invalid values, and the error messages.
 WRONG = [
     ("chain", "_bias", lambda v: 1, "_bias is 1, of type int, expected True or"),
+    ("chain", "_bias", lambda v: 10**5000, "_bias is .*of type int, expected True or"),
     ("chain", "_boundaries", lambda v: -1, "_boundaries is -1"),
     ("chain", "_transitions", lambda v: (True,), "_transitions is "),
     ("chain", "_bias", lambda v: False, "_w is an array of .* weights, expected 32"),
@@ -111,6 +118,7 @@ WRONG = [
     ("chain", "classes_", lambda v: np.array([1, 1, 2]), "without duplicates"),
     ("chain", "classes_", lambda v: np.array([[], 1, 2], dtype=object), "hashable"),
     ("chain", "feature_names_in_", lambda v: np.array(["a"]), r"shape \(F = 3\)"),
+    ("chain", "feature_names_in_", lambda v: np.arange(3), "1-D array of strings"),
     ("chain", "_masks", lambda v: (np.ones((2, 2), bool), None), r"_masks\[0\].*\(K = 3, K = 3\)"),
     ("chain", "_form", lambda v: "columns", "_form is 'columns'"),
     ("chain", "history_", lambda v: put(v, "gap", np.zeros(99)), r"history_\['gap'\]|history_\["),
@@ -119,6 +127,12 @@ WRONG = [
     ("chain", "_warm_state", lambda v: put(v, "size", v["size"] - 1), r"_warm_state\['size'\]"),
     ("chain", "_warm_state", lambda v: put(v, "alpha", -v["alpha"]), r"_warm_state\['alpha'\]"),
     ("chain", "_warm_state", lambda v: put(v, "lam", "1"), r"_warm_state\['lam'\]"),
+    (
+        "chain",
+        "_warm_state",
+        lambda v: {k: x[:0] if isinstance(x, np.ndarray) else x for k, x in v.items()},
+        r"_warm_state\['size'\] is empty",
+    ),
     ("chain", "_skl_callbacks", lambda v: [3], r"_skl_callbacks\[0\] is 3"),
     *(
         ("chain with edge features", name, lambda v, wrong=wrong: wrong, message)
@@ -161,6 +175,21 @@ WRONG = [
     ("typed graph", "_pairs", lambda v: v[1:], "_w is an array of"),
     ("typed graph", "_bias", lambda v: 1, "_bias is 1"),
     ("typed graph", "_model", lambda v: put(v, "inference", "cut"), "'inference'. is 'cut'"),
+    *(
+        ("typed graph", "_model", lambda v, rows=rows: put(v, "constraints", rows), message)
+        for rows, message in [
+            (np.zeros((1, 2), dtype=np.int32), r"'constraints'\] is shape \(1, 2\)"),
+            (np.full((1, 8), 99, dtype=np.int32), r"'constraints'\] is a number out of its range"),
+        ]
+    ),
+    ("segments", "_segment_kinds", lambda v: v[::-1].copy(), "_segment_kinds is another order"),
+    ("segments", "_durations", lambda v: v[::-1].copy(), "_durations is a minimum above a maximum"),
+    (
+        "grid",
+        "_model",
+        lambda v: put(put(v, "pairwise", "contrast"), "n_edge_features", 9),
+        r"\['n_edge_features'\] is 9, .*expected \d for grids",
+    ),
     ("grid", "_model", lambda v: put(v, "connectivity", 5), r"_model\['connectivity'\] is 5"),
     ("tree", "parents_", lambda v: np.array([1, 0], dtype=np.int32), "parents_ is not a forest"),
     ("tree", "parents_", lambda v: np.array([-1, 7], dtype=np.int32), "parents_ is not a forest"),
@@ -177,6 +206,13 @@ WRONG = [
     ("sets", "_model", lambda v: {k: v[k] for k in v if k != "parents"}, "'parents'. is missing"),
     ("sets", "_model", lambda v: put(v, "output", None), r"_model\['output'\] is missing"),
     ("sets", "_model", lambda v: put(v, "method", "one label"), "edges_ is 3 edges"),
+    (
+        "sets",
+        "_model",
+        lambda v: put(v, "constraints", np.zeros((1, 4), dtype=np.int32)),
+        r"\['constraints'\] is shape \(1, 4\), expected shape \(n, 5\)",
+    ),
+    ("hierarchy", "_model", lambda v: put(v, "method", "exact"), "expected 'tree' for a hierarchy"),
     ("hierarchy", "_model", lambda v: put(v, "parents", np.array([1, 2, 0])), "a cycle"),
     (
         "hierarchy",
@@ -187,6 +223,7 @@ WRONG = [
     ("multiclass", "_bias", lambda v: False, "_w is an array of"),
     ("custom", "_w", lambda v: v[np.newaxis], r"_w is of shape \(1, 3\)"),
     ("custom", "n_iter_", lambda v: "many", "n_iter_ is 'many'"),
+    ("custom", "_warm_state", lambda v: put(v, "plane_loss", None), r"'plane_loss'\] is missing"),
 ]
 
 
@@ -255,6 +292,8 @@ def path():
         ("_attributes", lambda v: put(v, "_bias", 0), "_bias is 0"),
         ("_attributes", lambda v: {}, "inference_ is missing"),
         ("lams_", lambda v: -v, "lams_ is an array of numbers"),
+        ("lams_", lambda v: v[::-1].copy(), "lams_ is not decreasing"),
+        ("_prior", lambda v: np.zeros(35), "_prior is of 35 weights, expected "),
         ("history_", lambda v: put(v, "lam", 0 * v["lam"]), r"history_\['lam'\]"),
         ("history_", lambda v: put(v, "passes", v["passes"] * np.nan), r"history_\['passes'\]"),
         ("_template", lambda v: 3, "_template is 3, of type int, expected a BaseSSVM"),
@@ -265,7 +304,7 @@ def path():
 )
 def test_paths(path, name, change, message):
     with pytest.raises(ValueError, match=message):
-        changed(path, **{name: change(path.__dict__[name])})
+        changed(path, **{name: change(path.__dict__.get(name))})
     assert changed(path).w(0.3).tobytes() == path.w(0.3).tobytes()
 
 
@@ -277,6 +316,7 @@ def test_rows_of_paths(path):
         ([whole, (np.array([3]), np.zeros(1))], r"_rows\[1\]"),
         ([whole, (np.array([-1]), np.zeros(1))], r"_rows\[1\]"),
         ([whole, (np.array([0, 1]), np.zeros(1))], r"_rows\[1\]"),
+        ([whole, (np.array([0.0]), np.zeros(1))], r"_rows\[1\]"),
         ([whole, np.zeros(2)], r"_rows\[1\]"),
         ([np.zeros((2, 2))], r"_rows\[0\]"),
     ]:
@@ -290,10 +330,12 @@ def test_searches():
     search = PathCV(ChainSSVM(random_state=0), eps=0.5, cv=2).fit(X * 2, y * 2)
     assert changed(search).predict(X)[0].tolist() == search.predict(X)[0].tolist()
     fold = search._folds[0]
+    rising = {**fold, "lams": np.array([1.0, 2.0]), "scores": np.zeros(2), "seconds": np.zeros(2)}
     for folds, message in [
         ([], "_folds is"),
         ([put(fold, "scores", np.zeros(0)), fold], r"_folds\[0\]\['scores'\]"),
         ([put(fold, "lams", fold["lams"].astype(int)), fold], r"_folds\[0\]\['lams'\]"),
+        ([rising, fold], r"_folds\[0\]\['lams'\] is not decreasing"),
         ([fold], "n_splits_ is 2"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -328,6 +370,11 @@ def test_transformers():
             other.transform([[["b"]]])
     with pytest.raises(ValueError, match="_column_names "):
         changed(words, _column_names=np.array(["b", "a"], dtype=object))
+    for names in (np.array(["b", "a"], dtype=object), ["a", "b"]):
+        other = copy.deepcopy(words)
+        other._column_names = names
+        with pytest.raises(ValueError, match="_column_names is "):
+            other.transform([[["b"]]])
 
 
 def test_models_are_released():
