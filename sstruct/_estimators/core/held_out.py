@@ -10,11 +10,11 @@ from sstruct._checks.parameters import random_of
 from sstruct._checks.shown import errors_of
 from sstruct._compat import num_samples
 from sstruct._estimators.core.fitted_model import FittedModel
-from sstruct._input.indicator import is_indicator
 from sstruct._problems.core._rows import is_mapped
 from sstruct._solvers.core._state import aligned_zeros
 from sstruct._solvers.core.solver import Solution
 from sstruct._solvers.core.status import Status
+from sstruct.sequences import Sequences
 
 
 def train_validation_split(structure, samples, validation):
@@ -85,7 +85,7 @@ def _at_random(structure, samples):
     known, empty = training.attributes, training.empty
     kept = np.delete(np.arange(num_samples(samples.X)), empty)
     classes = None
-    if structure.samples_are_rows and not is_indicator(samples.y):
+    if structure.samples_are_rows and not structure.has_label_sets(samples.y):
         classes = class_numbers(samples.y)
     kind = ShuffleSplit if classes is None else StratifiedShuffleSplit
     split = kind(1, test_size=share, random_state=random_of(seed))
@@ -104,13 +104,11 @@ def _at_random(structure, samples):
 
 
 def class_numbers(y):
-    """Return a number for the label of each sample; None if labels are not hashable."""
+    """Return a number for the label of each sample; y is a list, an array, a column or a frame."""
     numbers = {}
-    try:
-        labels = y.tolist() if isinstance(y, np.ndarray) else y
-        return np.array([numbers.setdefault(label, len(numbers)) for label in labels])
-    except TypeError:
-        return None
+    items = y if isinstance(y, list | tuple | Sequences) else np.asarray(y).ravel()
+    labels = (np.ravel(item)[0] if isinstance(item, list | np.ndarray) else item for item in items)
+    return np.array([numbers.setdefault(label, len(numbers)) for label in labels])
 
 
 def on_disk(X):

@@ -5,7 +5,6 @@ import numpy as np
 from sstruct._checks.arrays import is_sized
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.training import have_same_values
-from sstruct._input.indicator import is_indicator
 from sstruct._input.labels import training_classes
 
 # Attributes of the data, and of parameters, that define the meaning of the weights.
@@ -61,7 +60,7 @@ def structure_for_partial_fit(structure, model, y, classes):
             check_same_classes(structure, structure.classes, classes, OF_PARAMETER, advice)
         structure = structure.with_parameters(classes=classes)
     elif parameters.get("classes", ()) is None:
-        if not structure.samples_are_rows or not is_indicator(y):
+        if not structure.has_label_sets(y):
             raise ValueError(
                 "classes must be passed on the first call to partial_fit, with all labels that can "
                 "occur in later calls"

@@ -216,6 +216,10 @@ class Structure:
         """Return initial codes of all labels for LatentSSVM, or None to fit the known labels."""
         return None
 
+    def has_label_sets(self, y):
+        """Return True if y is a matrix of label sets, whose labels are the columns."""
+        return False
+
     def distinct_labels(self, y):
         """Return the distinct labels of one partition, or None if `classes` is not required."""
         # Empty arrays may have any dtype.

@@ -368,6 +368,9 @@ class LabelSetStructure(ClassStructure):
                 "labels, since it requires the labels of all samples; pass edges as pairs of labels"
             )
 
+    def has_label_sets(self, y):
+        return is_indicator(y)
+
     def distinct_labels(self, y):
         reject_label_lists(y)
         return None if is_indicator(y) else super().distinct_labels(y)

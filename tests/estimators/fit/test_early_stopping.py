@@ -5,9 +5,11 @@ import signal
 from contextlib import nullcontext
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import SGDClassifier
 
 from sstruct import (
@@ -149,6 +151,9 @@ def test_the_split_is_stratified_as_in_scikit_learn(rng, monkeypatch):
     )
     early.fit(X, y)
     assert sorted(seen[0]) == ["often"] * 36 + ["rare"] * 4
+    for form in (y[:, np.newaxis].tolist(), (y == "rare")[:, np.newaxis], pd.DataFrame(y)):
+        with pytest.warns(DataConversionWarning):
+            np.testing.assert_array_equal(clone(early).fit(X, form).w_, early.w_)
     alone = np.append(y[:-1], "alone")
     message = "early_stopping=True with validation_fraction=0.1 cannot split 200 samples"
     with pytest.raises(ValueError, match=message):

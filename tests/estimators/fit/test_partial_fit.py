@@ -163,6 +163,8 @@ def test_the_first_call_requires_classes(rng):
         # Classes that do not occur in the first batch have weights, too.
         more = clone(model).partial_fit(X, y, [*classes, 9])
         assert more.classes_.tolist() == [*classes, 9]
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        MulticlassSSVM(solver="pa").partial_fit(one_label[1], np.arange(N)[:, np.newaxis] % 2)
 
 
 def test_changed_classes_raise(rng):

@@ -416,6 +416,10 @@ def test_feature_names_must_agree():
     old = MulticlassSSVM().fit(X, [0, 1, 0, 1])
     with pytest.raises(ValueError, match="feature names"):
         MulticlassSSVM(prior=old).fit(X.rename(columns={"b": "c"}), [0, 1, 0, 1])
+    old = ChainSSVM(solver="pa").fit(X.rename(columns={"b": "c"}), [0, 1, 0, 1])
+    model = ChainSSVM(solver="pa").partial_fit(X, [0, 1, 0, 1], classes=[0, 1])
+    with pytest.raises(ValueError, match=r"names of X are \['a', 'b'\], .* with \['a', 'c'\]"):
+        model.set_params(prior=old).partial_fit(X, [0, 1, 0, 1])
 
 
 def test_other_pairs_and_kinds_of_edges(rng):
