@@ -154,6 +154,17 @@ def test_words_cross_blocks(tmp_path, monkeypatch, block, new_rng):
     np.testing.assert_array_equal(found.factor_tables, expected.factor_tables)
 
 
+def test_limits_of_functions(tmp_path):
+    text = "{{p <inf} [" + 32 * "2 " + "] [{[" + " ".join(map(str, range(32))) + "] 0 []}]}"
+    with pytest.raises(ValueError, match="function 0 has 32 variables, expected at most 31"):
+        read_cfn(write(tmp_path, text))
+    model = read_cfn(
+        write(tmp_path, "{{p <9} [2 2] [{[0] costs [inf inf]} {[0 1] costs [1 2 3 inf]}]}")
+    )
+    assert model.node_costs.tolist() == [np.inf, np.inf, 0, 0]
+    assert model.edge_cost(0).tolist() == [[1, 2], [3, np.inf]]
+
+
 SOUND = """{"problem": {"name": "two", "mustbe": "<10.0"},
 "variables": {"x": ["a", "b"], "y": 2},
 "functions": {
@@ -168,6 +179,7 @@ SOUND = """{"problem": {"name": "two", "mustbe": "<10.0"},
     [
         ('"<10.0"', '"10.0"', "line 1: '10.0' found, expected a bound of energies"),
         ('"<10.0"', '"<1e3"', "line 1: '<1e3' found, expected a bound of energies"),
+        ('"x": ["a", "b"], "y": 2', "", "line 2: the file has no variables, expected at least one"),
         ('"two"', '"two names"', "line 1: 'names\"' found, expected a bound"),
         ('["a", "b"]', '["a b", "c"]', "line 2: variable 'x' has the value '\"a'"),
         ('["a", "b"]', '["a", "a"]', "line 2: variable 'x' has the value 'a', expected different"),

@@ -178,6 +178,7 @@ ROWS = [[0, 1], [2, 3]]
         (dict(rays=[[0, 1], [-1, 2]]), r"rays\[1\] has pixel -1"),
         (dict(rays=[[0, 0], [2, 3]]), r"rays\[0\] has pixel 0 twice"),
         (dict(rays=[[0, 1], []]), r"rays\[1\] must be a nonempty list of pixels"),
+        (dict(rays=5), "rays must be a list of arrays or a sparse array, found 5"),
         (dict(rays=[[0, 1], [1.0]]), r"rays\[1\] must be a nonempty list of pixels"),
         (dict(rays=sparse.csr_array(np.ones((2, 3)))), r"one column for each of 4 pixels"),
         (dict(rays=sparse.csr_array([[1, 1, 0, 0], [0, 0, 2, 0]])), r"rays\[1, 2\] is 2, expected"),
@@ -192,8 +193,14 @@ ROWS = [[0, 1], [2, 3]]
 )
 def test_invalid_input(changes, message):
     arguments = dict(sums=[1, 2], rays=ROWS, shape=(2, 2), n_levels=3) | changes
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         discrete_tomography(**arguments)
+
+
+def test_without_rays_all_pixels_are_equal():
+    result = discrete_tomography([], [], (2, 2), 3)
+    assert (result.status, result.energy) == ("PROVEN", 0)
+    assert len(np.unique(result.labels)) == 1
 
 
 def test_invalid_angles():

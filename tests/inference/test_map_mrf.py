@@ -469,6 +469,10 @@ def test_a_model_that_allows_nothing():
             assert (result.status == "INFEASIBLE") or method == "bp"
             if method != "bp":
                 assert (result.lower_bound, result.gap) == (np.inf, 0)
+    model = MRF([[0, 0], [np.inf, np.inf]], [[0, 1]], 1 - np.eye(2))
+    for method in ("graph-cut", "alpha-expansion"):
+        result = map_mrf(model, method)
+        assert (result.status, result.lower_bound) == ("INFEASIBLE", np.inf)
 
 
 @pytest.mark.parametrize("method", ["trws", "bp", "fwmap"])

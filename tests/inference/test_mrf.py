@@ -126,6 +126,11 @@ CUBE = np.zeros((2, 3, 1))
         ((NODES, [[0, 1], [0, 2]], np.zeros((2, 2, 3))), r"edge_costs\[1\] has shape \(2, 3\)"),
         ((NODES, [[0, 1]], [T23, T23]), "edge_costs has 2 tables, expected 1, one for each"),
         ((NODES, [], [T23]), "edge_costs has 1 tables"),
+        ((NODES, [[0, 1]], None), "edge_costs must be an array or a list; found None"),
+        (
+            (np.zeros((31, 2)), [], [], None, [(range(31), CUBE)]),
+            r"factors\[0\] has 2147483648 entries, expected fewer than 2147483648",
+        ),
         ((NODES, [[0, 1]], [[[0.0], [1.0, 2.0]]]), r"edge_costs\[0\] must be an array of numbers"),
         ((NODES, [[0, 1]], np.zeros((1, 2, 3, 1))), r"edge_costs must .* found \(1, 2, 3, 1\)"),
         ((NODES, [[0, 1]], [T23 + [0, 0, NAN]]), r"edge_costs\[0\]\[0, 2\] is nan"),

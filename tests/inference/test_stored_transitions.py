@@ -84,6 +84,11 @@ def test_a_stored_zero_is_allowed():
     assert viterbi(node, edge, start=[0, -np.inf])[0].tolist() == [0, 1]
     assert edge.nnz == 3
     assert viterbi(node, edge, missing="zero")[1] == 12.0
+    assert viterbi(node, edge, missing="zero", start=[0, 2], end=[-5, 0])[1] == 8.0
+    # Duplicates of CSC remain until they are added.
+    edge = sparse.csc_array(([1.0, 1.0, 0.0], [1, 1, 0], [0, 2, 3]), shape=(2, 2))
+    assert viterbi(node, edge)[1] == 11.0
+    assert edge.nnz == 3
 
 
 @settings(max_examples=100)

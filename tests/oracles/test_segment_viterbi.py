@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from sstruct.inference import segment_viterbi, viterbi
 from sstruct.masks import bio_transitions
@@ -231,6 +232,7 @@ def test_invalid_values(arguments, message):
 @pytest.mark.parametrize(
     "arguments",
     [
+        {"edge_scores": csr_array(np.eye(2))},
         {"min_duration": 1.5},
         {"min_duration": None},
         {"max_duration": [1, 2.5]},

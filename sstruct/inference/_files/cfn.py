@@ -40,13 +40,6 @@ class _CfnTokens(Tokens):
         """Return the next word without consuming it, or an empty string at the end."""
         return "" if self.at_end() else self.words[self.at].decode("latin-1")
 
-    def name(self, what):
-        """Return the next word, which must be a name."""
-        word = self.word(what)
-        if not _is_name(word):
-            raise self.error(f"{word[:40]!r} found, expected {what}")
-        return word
-
     def tag(self, name):
         """Skip the tag of a field, which may be missing; return True if it was found."""
         found = self.peek() == name
@@ -120,7 +113,7 @@ class _Variables:
         v, values = len(self.n_labels), {}
         what = f"variable {v}"
         if _is_name(tokens.peek()):
-            name = tokens.name(what)
+            name = tokens.word(what)
             if name in self.number:
                 raise tokens.error(f"the variable {name[:40]!r} is given twice")
             self.number[name] = v
@@ -199,7 +192,7 @@ class _Functions:
     def _read(self):
         tokens, name, what = self.tokens, None, f"function {self.n_functions}"
         if _is_name(tokens.peek()):
-            name = tokens.name(what)
+            name = tokens.word(what)
             what = f"function {name[:40]!r}"
         tokens.open(what)
         scope = self.variables.read_scope(tokens, what)
@@ -251,7 +244,7 @@ class _Functions:
         tokens = self.tokens
         if _is_name(tokens.peek()):
             tokens.declare(16, what)
-            return tokens.name(f"the costs of {what}")
+            return tokens.word(f"the costs of {what}")
         tokens.open(f"the costs of {what}")
         size = self._declared_size(shape, what)
         costs = self._numbers(size, f"the costs of {what}").reshape(shape)
