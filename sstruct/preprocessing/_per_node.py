@@ -349,12 +349,13 @@ class PerNode(
         if self.edge_transformer is None:
             return None
         edges = given.edges
-        if edges is None:
+        if edges is None or not edges.rows.offsets[-1]:
             found = "a 2-D array" if nodes is None else given.kind
+            without = " without edge features" * (edges is not None or given.kind == "graphs")
             raise ValueError(
                 "edge_transformer requires graphs with edge features, (node features, edges, edge "
                 "features), or sequences with edge features, (features, edge features), found "
-                f"{found}{' without edge features' * (given.kind == 'graphs')}"
+                f"{found}{without}"
             )
         return edges
 

@@ -190,9 +190,12 @@ class GraphList(Plain):
         """Return the EdgeRows of the graphs with edge features, or None if there are none."""
         own = {i: _features_of_edges(i, graph) for i, graph in enumerate(self.given)}
         own = {i: rows for i, rows in own.items() if rows is not None}
-        first = next((i for i, rows in own.items() if rows.size), None)
-        if first is None:
+        if not own:
             return None
+        first = next((i for i, rows in own.items() if rows.size), None)
+        if first is None:  # the graphs have no edges
+            rows = Sequences.from_lengths(np.empty((0, 0)), np.zeros(len(own), dtype=np.int64))
+            return EdgeRows(rows, np.array(list(own)))
         n_features = own[first].shape[1]
         for i, rows in own.items():
             if rows.size == 0:  # a graph without edges may have features of any shape
@@ -244,6 +247,7 @@ def _are_sequences(X):
     """Return True if tuples of two tables are sequences: the second has a row per edge.
 
     Pairs of integers are edges of a graph, even if their number is that expected for a sequence.
+    Without edges, the second table of a sequence has another number of columns or dtype.
     """
     for item in X:
         if not isinstance(item, tuple | np.ndarray) or not is_sized(item) or len(item) != 2:
@@ -251,7 +255,7 @@ def _are_sequences(X):
         n_nodes = _n_rows(item[0])
         if n_nodes > 1:
             return _n_rows(item[1]) == n_nodes - 1 and not _are_pairs(item[1])
-    return False
+    return any(len(getattr(part, "shape", ())) == 2 and not _are_pairs(part) for _, part in X)
 
 
 def _is_blank(item):

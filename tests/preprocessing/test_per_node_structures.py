@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectKBest
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
 
 from sstruct import ChainSSVM, GraphCRFSSVM, Sequences
 from sstruct._input.labels import object_array
@@ -81,12 +81,29 @@ def test_edge_features_may_be_missing_or_change_their_number(graphs):
     assert out[3][2] is None
     assert [out[i][2].shape for i in (1, 2, 4)] == [(0, 1), (3, 1), (0, 1)]
     assert len(per_node.transform(graphs[:1])) == 1  # none of these has any
+    for last in (graphs[-1], (*graphs[-1][:2], np.zeros((0, 2)))):
+        assert per_node.transform([last])[0][2].shape == (0, 1)
+        assert per_node.inverse_transform(per_node.transform([last]))[0][2].shape == (0, 2)
     labels = [np.arange(len(g[0])) % 2 for g in graphs]
     with pytest.raises(ValueError, match=r"X\[0\] has no edge features"):
         GraphCRFSSVM(pairwise="directed").fit(out, labels)
     GraphCRFSSVM(pairwise="directed", lam=1).fit(
         [out[i] for i in (1, 2, 4)], [labels[1], labels[2], [0]]
     )
+
+
+@pytest.mark.parametrize("edges", [PCA(1), FunctionTransformer(lambda rows: rows[:, :1])])
+def test_predictions_without_edges(graphs, edges):
+    labels = [np.arange(len(g[0])) % 2 for g in graphs]
+    model = make_pipeline(PerNode(StandardScaler(), edges), GraphCRFSSVM(pairwise="directed"))
+    assert len(model.fit(graphs, labels).predict([(np.ones((1, 3)), [], np.zeros((0, 2)))])) == 1
+    chains = [(x, np.eye(len(x), 2)[1:]) for x in (np.eye(4, 3), np.eye(3))]
+    model = make_pipeline(PerNode(StandardScaler(), edges), ChainSSVM())
+    model.fit(chains, [[0, 1, 0, 1], [1, 0, 1]])
+    for empty in (np.zeros((0, 2)), []):
+        assert len(model.predict([(np.ones((1, 3)), empty)])[0]) == 1
+    with pytest.raises(ValueError, match="found sequences without edge features"):
+        model.fit([(x[:1], e[:0]) for x, e in chains], [[0], [1]])
 
 
 def test_node_features_of_graphs_may_be_sparse_or_frames(graphs):

@@ -317,9 +317,9 @@ def _edge_features(items, n_edges, pairwise, expected):
                 raise ValueError(f'X[{i}] has no edge features, required by pairwise="{pairwise}"')
             continue
         features = real_array(features, f"the edge features of X[{i}]")
+        if n_edges[i] == 0 and features.shape in ((0,), (0, 0)):
+            continue
         if features.ndim != 2 or len(features) != n_edges[i]:
-            if features.size == 0 and n_edges[i] == 0:
-                continue
             raise ValueError(
                 f"the edge features of X[{i}] have shape {features.shape}, expected one row for "
                 f"each of {n_edges[i]} edges"
