@@ -92,11 +92,11 @@ class HeldOutMetaEstimator(MetaSSVM):
 
     def _is_supported(self, estimator):
         """Whether a value of the parameter `estimator` is supported."""
-        return isinstance(estimator, BaseSSVM)
+        raise NotImplementedError
 
     def _supported(self):
         """Describe the supported estimators, for errors."""
-        return "an estimator of sstruct"
+        raise NotImplementedError
 
     def _samples(self, X, y):
         """Return X and y in a form that can be split."""

@@ -38,6 +38,7 @@ MODEL = MRF(NODE, PAIR, EDGE)
 DATES = np.zeros((2, 2), dtype="M8[s]")
 SETS = np.array([[0, 1], [0, np.ones(2)]], dtype=object)
 JOINTS, MAPS = {"features": [NODE]}, {"features": np.zeros((2, 1, 1, 1))}
+JOINTS_OF_ONE = {"features": np.zeros((1, 2, 2, 1))}
 ROWS = PerNode(StandardScaler())
 BENT = sparse.csr_matrix(EDGE)
 BENT._shape = np.array([2, 2])  # not a tuple
@@ -49,6 +50,16 @@ class WrongLength(list):
 
     def __len__(self):
         return 3
+
+
+class Triples:
+    """A splitter that yields three arrays per split."""
+
+    def split(self, X, y=None, groups=None):
+        yield [0], [1], [0]
+
+    def get_n_splits(self):
+        return 1
 
 
 CASES = [
@@ -122,6 +133,16 @@ CASES = [
     (lambda: mean_joint_distance(np.array(1.0), [], []), TypeError, "X must be a list of dicts"),
     (lambda: mean_joint_distance([{**JOINTS, "positions": 1.0}], [], []), TypeError, "positions"),
     (lambda: mean_joint_distance([MAPS], [RAGGED], []), ValueError, r"y\[0\] must be an array"),
+    (
+        lambda: PathCV(MulticlassSSVM(), cv=Triples()).fit(NODE, [0, 1]),
+        TypeError,
+        "split 0 of cv must be a pair of arrays, .* found",
+    ),
+    (
+        lambda: mean_joint_distance([JOINTS_OF_ONE], [[-1]], [[0]]),
+        ValueError,
+        "y_true has no annotated part in any sample with positive weight",
+    ),
     (lambda: PathCV(MulticlassSSVM(), cv=[]).fit(NODE, [0, 1]), ValueError, "cv yields no splits"),
     (lambda: MulticlassSSVM().fit(NODE, [0, [[1, 2], [3]]]), ValueError, r"y\[1\] is .*, expected"),
     (lambda: PathCV(MulticlassSSVM(), cv=b"2").fit(NODE, [0, 1]), TypeError, "cv must be a number"),

@@ -9,11 +9,20 @@ import pytest
 from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction import DictVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from sstruct import ChainSSVM, GraphCRFSSVM, LatentSSVM, MultilabelSSVM, Sequences
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    LatentSSVM,
+    MulticlassSSVM,
+    MultilabelSSVM,
+    Sequences,
+)
+from sstruct.calibration import CalibratedSSVM
 from sstruct.datasets import make_sequences
 from sstruct.export import export_model, reader_path
 from sstruct.preprocessing import PerNode, SequenceVectorizer
@@ -158,6 +167,14 @@ def test_other_steps_raise(chain, data, tmp_path):
     chain.fit([x[:, :1] for x in X], y)
     with pytest.raises(ValueError, match="the scaler has 2 features"):
         export_model(pipeline, tmp_path / "model.json")
+    clipped = make_pipeline(PerNode(MaxAbsScaler(clip=True)), chain).fit(X, y)
+    with pytest.raises(ValueError, match="clip=True cannot be exported; use clip=False"):
+        export_model(clipped, tmp_path / "model.json")
+    counts = make_pipeline(DictVectorizer(dtype=int), MulticlassSSVM(lam=1.0))
+    with pytest.raises(ValueError, match="dtype=int64 cannot be exported; use float64 or float32"):
+        export_model(counts.fit([{"a": 1}, {"b": 2}], [0, 1]), tmp_path / "model.json")
+    with pytest.raises(TypeError, match="pass its estimator_; files contain no probabilities"):
+        export_model(CalibratedSSVM(chain, cv=2).fit(X, y), tmp_path / "model.json")
 
 
 def test_models_with_other_terms_raise(chain, data, tmp_path):

@@ -4,6 +4,7 @@ import warnings
 from dataclasses import replace
 from fractions import Fraction
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -332,6 +333,9 @@ def test_save_and_load(rng, tmp_path):
     assert not any(word in repr(state) for word in ("Problem", "DualState"))
     with pytest.raises(ValueError, match="in format 0; this version of sstruct reads"):
         again.__setstate__({**state, "_sstruct_format": 0})
+    joblib.dump([path], tmp_path / "list.joblib")
+    with pytest.raises(ValueError, match="contains a list, expected a RegularizationPath"):
+        RegularizationPath.load(tmp_path / "list.joblib")
 
 
 def test_below_the_end(rng):

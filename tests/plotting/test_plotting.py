@@ -252,6 +252,8 @@ def test_transition_axes_and_options():
 def test_transition_shapes_and_unfitted():
     with pytest.raises(ValueError, match=r"shape \(2, 2\), but there are 3 classes"):
         TransitionDisplay(np.eye(2), ["a", "b", "c"]).plot()
+    with pytest.raises(ValueError, match=r"end_coef has shape \(3,\), expected \(2,\)"):
+        TransitionDisplay(np.eye(2), ["a", "b"], end_coef=np.ones(3)).plot()
     with pytest.raises(NotFittedError):
         TransitionDisplay.from_estimator(fitted())
 
@@ -311,6 +313,7 @@ FLAT = np.zeros((2, 3), dtype=int)
         ({"y_pred": [[0, 1], [1]]}, r"'prediction' must be an array of shape \(height, width\)"),
         ({"y_pred": {"a": FLAT, "b": FLAT.T}}, r"'b' have shape \(3, 2\), expected \(2, 3\)"),
         ({"y_pred": {}}, "y_pred is empty"),
+        ({"classes": [[0, 1]]}, r"classes has shape \(1, 2\), expected a list of labels"),
         ({"y_pred": {"truth": FLAT}}, "a prediction is named 'truth'"),
         (
             {"image": np.ones((3, 2))},

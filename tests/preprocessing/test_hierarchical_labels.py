@@ -55,6 +55,7 @@ def test_names_without_separators_are_roots():
     "Y, names, separator, message",
     [
         ([[1, 2]], ["a", "b"], ".", "Y must contain only 0 and 1; found 2"),
+        ([["1", "0"]], ["a", "b"], ".", "Y must contain 0 and 1, found dtype <U1"),
         ([1, 0], ["a", "b"], ".", r"Y must have shape \(n_samples, n_labels\)"),
         ([[1, 0]], ["a"], ".", "names has 1 entries for 2 labels"),
         ([[1, 0]], ["a", "a"], ".", r"names\[1\] = 'a' repeats names\[0\]"),
@@ -63,5 +64,5 @@ def test_names_without_separators_are_roots():
     ],
 )
 def test_invalid_input(Y, names, separator, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         hierarchical_labels(Y, names, separator=separator)

@@ -281,6 +281,7 @@ def test_input_is_unchanged_and_state_is_plain():
         ([[{"a": 1j}]], TypeError, r"X\[0\]\[0\]: attribute 'a' is complex"),
         ([[{"a": np.zeros((2, 1))}]], ValueError, r"'a' is an array of shape \(2, 1\)"),
         ([[{"a": [1, np.inf]}]], ValueError, r"X\[0\]\[0\]: attribute 'a' has inf at 1"),
+        ([[{"a": bytearray()}]], TypeError, r"X\[0\]\[0\]: attribute 'a' is bytearray"),
         ([[{"a": {1, 2}}]], TypeError, r"X\[0\]\[0\]: attribute 'a' is a set of numbers"),
         ([[{"a": [[1.0]]}]], TypeError, r"X\[0\]\[0\]: attribute 'a' has list"),
         ([[{"a": ["x", 1]}]], TypeError, r"X\[0\]\[0\]: attribute 'a' has int 1 in its list"),

@@ -94,6 +94,9 @@ def test_edge_features_are_kept_once():
     other = PerNode(StandardScaler(), StandardScaler())
     with pytest.raises(ValueError, match="different edge features"):
         make_union(PerNode(StandardScaler()), other).fit_transform(pairs)
+    wider = FunctionTransformer(lambda X: [(x, np.c_[e, e]) for x, e in X])
+    with pytest.raises(ValueError, match="different edge features"):
+        make_union(PerNode(StandardScaler()), wider).fit_transform(pairs)
 
 
 def test_parts_that_do_not_fit_together():
@@ -106,6 +109,9 @@ def test_parts_that_do_not_fit_together():
     fewer = make_pipeline(FunctionTransformer(lambda X: X[1:]), PerNode(PCA(1)))
     with pytest.raises(ValueError, match="return 30 and 29 samples"):
         make_union(PerNode(StandardScaler()), fewer).fit_transform(VECTORS)
+    first_column = FunctionTransformer(lambda X: [x[:, 0] for x in X])
+    with pytest.raises(TypeError, match="expected sequences of feature arrays, found Sequences"):
+        make_union(PerNode(StandardScaler()), first_column).fit_transform(VECTORS)
 
 
 @pytest.mark.parametrize(

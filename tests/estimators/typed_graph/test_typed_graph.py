@@ -286,6 +286,18 @@ NODES = [np.ones((2, 2)), np.ones((2, 3)), np.ones((1, 1))]
             lambda X: put(X, 1, features=[NODES[0] * np.nan, *NODES[1:]], edges={}),
             "the features of type 0 of X[1] contain NaN",
         ),
+        (
+            lambda X: put(X, 1, features=[np.ones((2, 2, 1)), *NODES[1:]], edges={}),
+            "the features of type 0 of X[1] have shape (2, 2, 1), expected (V_t, F_t)",
+        ),
+        (
+            lambda X: put(X, 1, features=[sparse.csr_array(NODES[0]), *NODES[1:]], edges={}),
+            "the features of type 0 mix sparse and dense arrays",
+        ),
+        (
+            lambda X: put(X, 0, edges={(0, 1): ([[0, 0]], [[1.0]], 1)}),
+            "the edges (0, 1) of X[0] are 3 parts, expected (edges, edge features)",
+        ),
         (lambda X: put(X, 0, edges={(0, 3): [[0, 0]]}), "the edges of X[0] have the key (0, 3)"),
         (lambda X: put(X, 0, edges={"a": [[0, 0]]}), "the edges of X[0] have the key 'a'"),
         (
@@ -368,6 +380,10 @@ def test_unseen_pairs_of_types_in_prediction(rng):
             "of labels, found DataFrame",
         ),
         (lambda y: [[p * 0 - 1, q, r] for p, q, r in y], "y has no labeled node of type 0"),
+        (
+            lambda y: [[part * 0 - 1 for part in parts] for parts in y],
+            "y has no labeled node in any sample with positive weight",
+        ),
     ],
 )
 def test_invalid_labels(rng, change, message):
@@ -385,6 +401,10 @@ def test_invalid_labels(rng, change, message):
         ({"classes": [[0, 1], None, None]}, "which is not in classes"),
         ({"class_weight": {0: 1}}, "class_weight must be a list with an entry for each of 3"),
         ({"class_weight": "even"}, "class_weight must be"),
+        (
+            {"class_weight": [dict.fromkeys(range(3), 0)] * 3},
+            "class_weight gives every labeled node weight 0",
+        ),
         ({"classes": [[0, 1, 2], [0, 1], 5]}, "classes must be a list of labels"),
         ({"bounds": np.zeros((2, 3))}, "bounds has shape (2, 3)"),
     ],
