@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sstruct import StructuredSVM
+from sstruct.solvers import MPBCFW
 from tests.package.compiled_examples import build
 from tests.reference import brute_force
 from tests.reference.brute_force import Block
@@ -72,8 +73,8 @@ def test_the_compiled_problem_trains_as_a_python_oracle(intervals, rng):
     best, _ = optimum(blocks, LAM)
     keywords = {"lam": LAM, "tol": 1e-6, "random_state": 0}
     python = StructuredSVM(oracle, **keywords).fit(X, y)
-    for n_jobs in (1, 2):
-        model = StructuredSVM(intervals.Intervals(), n_jobs=n_jobs, **keywords).fit(X, y)
+    for given in ({"n_jobs": 1}, {"n_jobs": 2}, {"batch_size": 2}):
+        model = StructuredSVM(intervals.Intervals(), **given, **keywords).fit(X, y)
         assert model.status_ == "CONVERGED"
         primal = brute_force.primal(model.w_, LAM, blocks)
         assert model.objective_ == pytest.approx(primal, rel=1e-12)
@@ -95,7 +96,18 @@ def test_errors_for_invalid_problems(intervals, rng):
         def problem(self, X, y, rows):
             return "none"
 
+    class NoBatch(intervals.Intervals):
+        def problem(self, X, y, rows):
+            problem = super().problem(X, y, rows)
+            problem.batch_size = 0
+            return problem
+
+    class Short(intervals.Intervals):
+        def predict(self, X, w):
+            return super().predict(X, w)[1:]
+
     for kind, error, message in [
+        (NoBatch, ValueError, "NoBatch.problem has batch_size 0, expected >= 1"),
         (Few, ValueError, "Few.problem has 2 blocks for 3 samples"),
         (Other, TypeError, "Other.problem returned str, expected a BlockProblem"),
     ]:
@@ -103,3 +115,12 @@ def test_errors_for_invalid_problems(intervals, rng):
             StructuredSVM(kind()).fit(X, y)
     with pytest.raises(ValueError, match=r"sample 1: \[2, 9\) is not an interval"):
         StructuredSVM(intervals.Intervals()).fit(X, [y[0], (2, 9), y[2]])
+
+    class Unscored(intervals.Intervals):
+        def losses(self, X, y, found):
+            return np.full(len(X), np.nan)
+
+    with pytest.raises(ValueError, match="score returned nan, expected a finite number"):
+        StructuredSVM(Unscored(), solver=MPBCFW(early_stopping=True)).fit(X * 5, y * 5)
+    with pytest.raises(ValueError, match=r"Short\.predict returned 2 labelings for 3 samples"):
+        StructuredSVM(Short()).fit(X, y).predict(X)

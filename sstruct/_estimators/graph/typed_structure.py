@@ -84,7 +84,7 @@ class TypedGraphStructure(Structure):
         return pack_typed(X, sizes.n_features, sizes.pairs)
 
     def train(self, X, y, sample_weight, completion=None, model=None):
-        typed = pack_typed(X)
+        typed = self.pack(X)
         n_types = len(typed.n_features)
         self._check_lists(n_types)
         labels = labels_by_type(y, typed, self)

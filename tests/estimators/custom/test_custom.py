@@ -1,6 +1,7 @@
 """Test optima, options and scikit-learn's conventions of StructuredSVM."""
 
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -59,6 +60,18 @@ def test_every_solver_reaches_the_optimum(rng, parameters, as_sparse):
     model = fit(X, y, Choice(as_sparse), **parameters)
     check_certificate(model, terms(X, y), parameters.get("tol", 1e-7))
     assert model.inference_ == "oracle (exact)"
+
+
+@pytest.mark.parametrize("first", [False, True], ids=["dense first", "sparse first"])
+def test_vectors_may_be_dense_and_sparse(rng, first):
+    class Both(Choice):
+        def joint_feature(self, x, y):
+            self.as_sparse = not self.as_sparse
+            return super().joint_feature(x, y)
+
+    X, y = make_choices(rng)
+    model = fit(X, y, Both(not first))
+    np.testing.assert_array_equal(model.w_, fit(X, y, Choice(first)).w_)
 
 
 @pytest.mark.parametrize("solver", ["mp-bcfw", "bcfw", "cutting-plane"])
@@ -329,6 +342,17 @@ def test_invalid_input_raises_before_the_fit(rng, change, message):
     with pytest.raises((ValueError, TypeError), match=message):
         model.fit(**data)
     assert not [name for name in vars(model) if name.endswith("_")]
+
+
+@pytest.mark.parametrize(
+    "vector", [1.0, np.ones(0), np.ones((1, 4)), sparse.csr_array((1, 0)), sparse.csr_array((2, 4))]
+)
+def test_the_first_joint_feature_must_be_a_vector(rng, vector):
+    oracle = Choice()
+    oracle.joint_feature = lambda x, y: vector
+    message = rf"X\[0\]: joint_feature returned shape {re.escape(str(np.shape(vector)))}, expected"
+    with pytest.raises(ValueError, match=message):
+        StructuredSVM(oracle).fit(*make_choices(rng, n=3))
 
 
 def test_work_of_the_oracle_must_be_a_number(rng):
