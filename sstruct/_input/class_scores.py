@@ -97,8 +97,6 @@ def bounded_weight(class_scores, layout, bounds):
     bounds : ndarray of shape (2, layout.size), or None
         The other bounds. Changed in place.
     """
-    if "class_scores" not in layout.blocks:
-        return bounds
     bounds = layout.unbounded() if bounds is None else bounds
     lower, upper = (layout.table(bound, "class_scores") for bound in bounds)
     own = (1.0, 1.0) if parse_class_scores(class_scores)[0] == "fixed" else (0.0, np.inf)

@@ -78,6 +78,12 @@ WRONG = [
     ("csr", set_to("indptr", lambda a: a.tolist()), "indptr is a list, expected an array"),
     ("csr", set_to("indptr", lambda a: a[:3]), "indptr has 3 entries, expected 5"),
     ("csr", set_to("data", lambda a: a[:2]), "data has 2 entries, expected 6, the last entry of"),
+    (
+        "csr",
+        set_to("data", lambda a: np.append(a, a)),
+        r"the last .*; prune\(\) removes the unused",
+    ),
+    ("coo", set_coords(lambda a: a[:1]), "coords has 1 arrays, expected 2, one per axis"),
     ("csr", set_to("data", lambda a: a * 1j), "X has dtype complex128, expected real numbers"),
     ("csr", lambda X: delattr(X, "indices"), "indices is a NoneType, expected an array"),
     ("csr", lambda X: setattr(X, "_shape", (4, 2**40)), "expected at most 2147483647 each"),
@@ -136,3 +142,5 @@ def test_selected_rows_are_validated():
     check_rows(X, np.array([0, 3]), "X")
     with pytest.raises(ValueError, match=r"X\.indptr\[1\] is 2 and X\.indptr\[2\] is 1073741824"):
         check_rows(X, np.array([0, 1]), "X")
+    with pytest.raises(ValueError, match="X has 4 rows, but its offsets refer to rows 0 to 4"):
+        check_rows(X, np.array([0, 4]), "X")

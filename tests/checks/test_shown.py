@@ -30,6 +30,12 @@ def damaged():
     return matrix
 
 
+class Shapeless:
+    @property
+    def shape(self):
+        raise ValueError
+
+
 @pytest.mark.parametrize(
     "value, expected",
     [
@@ -45,6 +51,7 @@ def damaged():
         (np.array([Computing(), None]), "array of objects of shape (2,), [Computing of shape"),
         (np.empty(10**5, dtype=object), "array of objects of shape (100000,), [None, None"),
         (Silent(), "<Silent instance at"),
+        (Shapeless(), "a Shapeless"),
     ],
 )
 def test_shortened(value, expected):

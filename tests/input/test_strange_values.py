@@ -155,6 +155,18 @@ def test_samples_of_oracles_must_be_a_list(X):
     check_raises(StructuredSVM(Choice(), **ONCE), X, [0])
 
 
+def test_sparse_features_may_be_integers():
+    tables = [sparse.csr_array(np.round(10 * x).astype(kind)) for x in SEQUENCES for kind in (int,)]
+    models = [ChainSSVM(**ONCE).fit(X, CUT) for X in (tables, [x.astype(float) for x in tables])]
+    np.testing.assert_array_equal(models[0].w_, models[1].w_)
+
+
+def test_a_tuple_may_mark_unknown_labels():
+    model = ChainSSVM(ignore_label=(1, 2), **ONCE).fit(SEQUENCES, CUT)
+    known = [np.longdouble(1), None, (1, 2), 0]
+    assert model.predict(SEQUENCES[:1], y_partial=[known])[0][[0, 3]].tolist() == [1, 0]
+
+
 def test_features_in_a_memoryview():
     model = MulticlassSSVM(**ONCE).fit(memoryview(ROWS), CODES)
     np.testing.assert_array_equal(model.predict(memoryview(ROWS)), model.predict(ROWS))

@@ -142,6 +142,16 @@ def test_starts_and_weights(data):
     assert not any(np.allclose(each / weights, (each / weights)[0]) for each in others)
 
 
+def test_init_completes_labels_of_the_estimator():
+    X = [np.array([[1.0], [-50.0], [0.9]]), *[np.array([[1.0], [1.1], [0.9]])] * 5]
+    y = [[0, -1, 0], [1, 0, 1], *[[0, 1, 0], [1, 0, 1]] * 2]
+    alone = {"transitions": False, "boundaries": False, "fit_intercept": False}
+    other = ChainSSVM(classes=[0, 1, 7], ignore_label=-1, **alone)
+    latent = LatentSSVM(ChainSSVM(classes=[0, 1], ignore_label=-1), init=other)
+    with pytest.raises(ValueError, match="init: a hidden label was completed as 7, which is not a"):
+        latent.fit(X, y)
+
+
 def test_init_is_not_used_without_hidden_labels(data):
     X, y, _ = data
     latent = LatentSSVM(chain(), init=kernel(chain(), n_components=10**9)).fit(X, y)

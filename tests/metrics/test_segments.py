@@ -93,6 +93,11 @@ def test_invalid_iou(iou):
         segment_f1_score([["a"]], [["a"]], iou=iou)
 
 
+def test_spans_beyond_any_sequence():
+    with pytest.raises(ValueError, match=r"y_true\[1\] has the span \(0, 1000.* expected at most"):
+        segment_f1_score(["a", [(0, 10**12, "a")]], ["a", [(0, 4, "a")]])
+
+
 def test_background_must_be_a_list():
     with pytest.raises(TypeError, match="background must be a list of labels, found 'bg'"):
         segment_f1_score([["bg"]], [["bg"]], background="bg")

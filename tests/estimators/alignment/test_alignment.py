@@ -293,6 +293,7 @@ def test_weights_have_names(rng):
 
 ONE = np.ones((1, 1, 2))
 INVALID = {
+    "large": ([("ab", "ab")], [[[2**31, 0]]], r"y\[0\] contains 2147483648, expected integers"),
     "not a list": ("a", [[0]], "X must be a list"),
     "one sample": (("ab", "ab"), [[0]], r"X\[0\]"),
     "one pair": (np.ones((2, 2, 2)), [[0]] * 2, r"X\[0\] has features of shape \(2, 2\)"),

@@ -201,9 +201,18 @@ def test_models_of_models_with_a_lambda_can_be_pickled():
     np.testing.assert_array_equal(again.predict(X)[0], path.estimator(0.1).predict(X)[0])
 
 
+def test_sequences_too_long_for_their_known_labels():
+    X = [np.zeros((2, 1))] * 2
+    model = ChainSSVM(transition_mask=[[False, True], [False, False]]).fit(X, [[0, 1]] * 2)
+    message = r"every labeling of X\[0\], which has 4 nodes, with its known labels"
+    with pytest.raises(ValueError, match=message):
+        model.predict([np.zeros((4, 1))], y_partial=[[None, None, None, 1]])
+
+
 def test_damaged_mask():
     X, y, model = fitted(other_masks()["lambda"])
     mask = pickle.loads(pickle.dumps(model.fit(X, y))).transition_mask
+    assert repr(mask) == "<transition_mask of a saved fit, for 3 labels>"
     mask.edges = mask.edges[:2]
     with pytest.raises(ValueError, match=r"ResolvedMask: edges is of shape"):
         pickle.loads(pickle.dumps(mask))

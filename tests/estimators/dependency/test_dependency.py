@@ -316,6 +316,8 @@ def test_warm_starts_continue(rng):
     model = DependencySSVM(labeled=True, lam=0.1, warm_start=True, **TIGHT).fit(X[:8], y[:8])
     model.fit(X, y)
     dual_qp.check_optimum(model, blocks(X, y, np.full(10, 1 / 10), True))
+    with pytest.raises(ValueError, match=r"'new'.* Use data with all labels .* in the first fit"):
+        model.fit([*X, X[0]], [*y, (y[0][0], ["new"] * len(y[0][0]))])
     model.single_root = False
     with pytest.raises(ValueError, match="warm_start continues"):
         model.fit(X, y)

@@ -146,8 +146,11 @@ def test_solvers_with_a_certificate_have_no_partial_fit(rng):
         assert not hasattr(model, "partial_fit")
         with pytest.raises(AttributeError, match="partial_fit"):
             model.partial_fit(X, y, classes=classes)
+    with pytest.raises(AttributeError, match="partial_fit"):
+        ChainSSVM.partial_fit(ChainSSVM(), X, y, classes=classes)
     for solver in SOLVERS:
         assert hasattr(ChainSSVM(solver=solver), "partial_fit")
+    assert ChainSSVM.partial_fit(ChainSSVM(solver="pa"), X, y, classes=classes).w_.any()
 
 
 def test_the_first_call_requires_classes(rng):

@@ -554,6 +554,15 @@ def test_error_for_matrices_recommends_valid_code(edges, message, repair):
         model.fit([good, (np.eye(3), edges if changed is None else changed)], [[0, 1, 1]] * 2)
 
 
+def test_graphs_in_an_array_of_objects():
+    graphs = [(np.eye(2), EDGE), (np.ones((2, 2)), EDGE)]
+    table = np.empty((2, 2), dtype=object)
+    for i, parts in enumerate(graphs):
+        table[i] = parts
+    models = [GraphCRFSSVM(lam=1.0, random_state=0).fit(X, [[0, 1]] * 2) for X in (graphs, table)]
+    np.testing.assert_array_equal(models[0].w_, models[1].w_)
+
+
 class OtherGraph:
     """A graph of another package: its length and items are those of its nodes."""
 

@@ -493,6 +493,10 @@ def test_too_many_labels_for_the_decoders(rng):
         MultilabelSSVM(inference="enumeration").fit(X, Y)
     cut = MultilabelSSVM(edges="full", bounds="submodular", lam=1.0, random_state=0).fit(X, Y)
     assert cut.inference_ == "graph cut (exact)"
+    without = [
+        MultilabelSSVM(edges=None, bounds=b, lam=1.0, random_state=0) for b in ("submodular", None)
+    ]
+    np.testing.assert_array_equal(*[each.fit(X, Y).w_ for each in without])
     tree = MultilabelSSVM(edges="tree", lam=1.0, random_state=0).fit(X, Y)
     assert tree.edges_.shape == (23, 2)
 

@@ -343,5 +343,10 @@ def test_sizes_that_are_required(rng):
         ValueError, match=r"'features' of X\[0\] has 1 features per item, expected 2"
     ):
         model.predict([np.ones((1, 1, 1))])
+    model._w = model._w * 0 + 1e308
+    with pytest.raises(
+        ValueError, match=r"X\[0\]: the scores of pairs exceed the range of float64"
+    ):
+        model.predict([[100 * ONE[0]]])
     with pytest.raises(ValueError, match="range of float64"):
         MatchingSSVM(lam=1e-300, solver="ssg", max_iter=5).fit([1e50 * ONE], [[-1]])

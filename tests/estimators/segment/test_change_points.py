@@ -260,6 +260,11 @@ def test_invalid_data(X, y, message):
         ChangePointSSVM().fit(X, y)
 
 
+def test_a_fit_needs_a_node_of_positive_weight():
+    with pytest.raises(ValueError, match="X has no nodes in any sample with positive weight"):
+        ChangePointSSVM().fit([np.zeros((0, 1)), np.zeros((5, 1))], [[], [2]], [1.0, 0.0])
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

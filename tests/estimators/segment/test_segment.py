@@ -7,6 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import ChainSSVM, LatentSSVM, SegmentSSVM
+from sstruct.calibration import CalibratedSSVM
 from sstruct.solvers import MPBCFW
 from tests.estimators.segment import small
 from tests.estimators.segment.test_optimum import TIGHT
@@ -119,6 +120,8 @@ def test_error_without_allowed_segmentation(rng):
     short = [X[0], np.empty((0, 2)), X[0][:2]]
     with pytest.raises(ValueError, match=r"every segmentation of X\[2\], which has 2 nodes"):
         model.predict(short)
+    with pytest.raises(ValueError, match=r"every segmentation of X\[2\], which has 2 nodes"):
+        CalibratedSSVM(model, cv=2).fit(X, y).predict_proba(short)
     known = [None, [None] * 2 + [0, 1, 0, None]]
     with pytest.raises(ValueError, match=r"X\[1\].* nodes, with its known labels$"):
         model.predict(X, known)

@@ -212,6 +212,12 @@ WRONG = [
         lambda v: put(v, "constraints", np.zeros((1, 4), dtype=np.int32)),
         r"\['constraints'\] is shape \(1, 4\), expected shape \(n, 5\)",
     ),
+    (
+        "sets",
+        "_model",
+        lambda v: {**v, "method": "tree", "constraints": np.zeros((1, 5), dtype=np.int32)},
+        "the decoder 'tree' does not support constraints",
+    ),
     ("hierarchy", "_model", lambda v: put(v, "method", "exact"), "expected 'tree' for a hierarchy"),
     ("hierarchy", "_model", lambda v: put(v, "parents", np.array([1, 2, 0])), "a cycle"),
     (
