@@ -1,5 +1,6 @@
 """Test the contract and the decoder of the problem of change points."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -258,6 +259,13 @@ def test_invalid_codes_and_arguments(rng):
     ):
         with pytest.raises(ValueError, match=message):
             ChangePointProblem(sums, model, truth, wrong)
+    for change, message in (
+        ({"length": sums.length[:0]}, "expected at least one signal"),
+        ({"sums": sums.sums[1:]}, "sums have shape"),
+        ({"floor": 0 * sums.floor}, "floor must have a positive entry for each block and feature"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ChangePointProblem(replace(sums, **change), model)
     for kinds in ([], [4], [-1]):
         with pytest.raises(ValueError, match="kinds of costs"):
             ChangePointProblem(sums, ChangePointModel(np.array(kinds, dtype=np.int32), 1, 2))

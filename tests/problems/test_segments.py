@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from sstruct._oracles.segment.duration_ranges import duration_ranges
 from sstruct._problems.chain.chain_arguments import ChainRanges
 from sstruct._problems.segment._segment_problem import NoSegmentationError, SegmentProblem
 from sstruct._problems.segment.segment_arguments import (
     FEATURE_KINDS,
     SegmentLoss,
     SegmentModel,
+    check_segment_loss,
+    check_segment_rows,
     known_boundaries,
     runs_of,
 )
@@ -248,6 +251,34 @@ def test_invalid_codes_and_blocks_without_a_segmentation(rng):
         SegmentProblem(
             np.ones((8, 1)), ChainRanges([0], [4]), SegmentModel(3, least=[1, 1], most=[2, 2])
         )
+
+
+def test_invalid_features_and_losses_of_segments():
+    model = SimpleNamespace(n_given=1, most=np.array([2]))
+    block = np.array([0]), np.array([3]), 3
+    valid = {"values": np.zeros((5, 1)), "at": np.array([0, 2, 4]), "reach": np.array([2, 2, 1])}
+    check_segment_rows(SimpleNamespace(**valid), model, *block)
+    for change, message in (
+        ({"values": np.zeros((5, 2))}, r"have shapes \(5, 2\) and .*, expected \(n_segments, 1\)"),
+        ({"at": valid["at"][:2]}, r"have shapes \(5, 1\) and \(2,\), .* and \(3,\)"),
+        ({"at": valid["at"] + 1}, "must refer to their 5 rows"),
+        ({"reach": valid["reach"] - [0, 1, 0]}, "start at row 1 end at duration 1, expected a row"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            check_segment_rows(SimpleNamespace(**valid | change), model, *block)
+    with pytest.raises(ValueError, match="has 1 given features of segments, but `given` is None"):
+        check_segment_rows(None, model, *block)
+    labels, windows = np.zeros(3, dtype=np.int32), np.zeros(3, dtype=np.int32)
+    loss = SegmentLoss(np.array([1]), windows)
+    check_segment_loss(loss, labels, *block[1:])
+    with pytest.raises(ValueError, match="a loss of segments requires labels"):
+        check_segment_loss(loss, None, *block[1:])
+    for wrong in (SegmentLoss(np.array([1])), SegmentLoss(np.array([1, 1]), windows)):
+        with pytest.raises(ValueError, match="must have n_true for each of 1 blocks, and windows"):
+            check_segment_loss(wrong, labels, *block[1:])
+    for bins, message in (([2, 3], "bins must be increasing"), ([1], "1 <= least <= most")):
+        with pytest.raises(ValueError, match=message):
+            duration_ranges(bins, [3], [2])
 
 
 def test_runs_of_blocks():

@@ -120,8 +120,10 @@ def test_error_without_allowed_segmentation(rng):
     short = [X[0], np.empty((0, 2)), X[0][:2]]
     with pytest.raises(ValueError, match=r"every segmentation of X\[2\], which has 2 nodes"):
         model.predict(short)
+    with pytest.warns(UserWarning, match="is uncertain"):
+        calibrated = CalibratedSSVM(model, cv=2).fit(X, y)
     with pytest.raises(ValueError, match=r"every segmentation of X\[2\], which has 2 nodes"):
-        CalibratedSSVM(model, cv=2).fit(X, y).predict_proba(short)
+        calibrated.predict_proba(short)
     known = [None, [None] * 2 + [0, 1, 0, None]]
     with pytest.raises(ValueError, match=r"X\[1\].* nodes, with its known labels$"):
         model.predict(X, known)
