@@ -28,8 +28,6 @@ def kept_dual_weights(kept, n_blocks=None):
     if n_blocks is None:
         n_blocks = len(kept_array(kept, "size", np.int64))
     size, first = kept_sizes(kept, "size", n_blocks, len(alpha), "alpha", least=1)
-    if n_blocks == 0:
-        return size, alpha
     sums = np.add.reduceat(alpha, first)
     wrong = np.abs(sums - 1) > 1e-9
     if wrong.any():
@@ -50,8 +48,6 @@ def kept_warm_start(warm):
     ValueError
         If a field is invalid; the message names it.
     """
-    if not isinstance(warm, dict):
-        raise ValueError(f"expected a dict, found {type(warm).__name__}")
     size, _ = kept_dual_weights(warm)
     kept_array(warm, "block_weight", np.float64, len(size), least=0, positive=True)
     for name, kinds in (("lam", (float, np.floating)), ("n_samples", (int, np.integer))):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 import zipfile
@@ -60,6 +61,24 @@ def test_overflowing_counts(kept, data):
     write(path, arrays, notes)
     with pytest.raises(ValueError, match=r"fit\.npz is damaged.*: size: entry"):
         model.fit(*data)
+
+
+def test_other_files(kept, data):
+    model, path, arrays, notes = kept
+    more = {f"more{k}": np.zeros(1) for k in range(200)}
+    for content, message in (
+        ((arrays, {**notes, "format": 0}), "was written by another version of sstruct. Remove it"),
+        ((arrays, [notes]), "is damaged, or is not a checkpoint of sstruct: 'notes' is not a dict"),
+        ((arrays | more, notes), r"found \d+ fields, expected at most"),
+    ):
+        write(path, *content)
+        with pytest.raises(ValueError, match=message):
+            clone(model).fit(*data)
+
+
+class BytesPath:
+    def __fspath__(self):
+        return b"fit"
 
 
 CHANGES = {
@@ -316,6 +335,13 @@ def test_invalid_paths_raise_before_the_fit(data, tmp_path, monkeypatch):
         fit(tmp_path)
     with pytest.raises(ValueError, match="null character"):
         fit("a\0b")
+    with pytest.raises(TypeError, match="checkpoint must be a path of str, found b'fit'"):
+        fit(BytesPath())
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(OSError, match=r"pipe.* is a device or a pipe, expected a file"):
+            fit(tmp_path / "pipe")
+        os.remove(tmp_path / "pipe")
     with pytest.raises(OSError, match="too long"):
         fit(tmp_path / ("x" * 300))
 

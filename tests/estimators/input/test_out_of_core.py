@@ -148,6 +148,15 @@ def test_files_with_objects(tmp_path, dtype):
         open_mapped(tmp_path / "X.npy")
 
 
+def test_files_of_empty_matrices_and_other_formats(tmp_path):
+    sparse.save_npz(tmp_path / "X.npz", sparse.csr_array((3, 2)), compressed=False)
+    assert open_mapped(tmp_path / "X.npz").toarray().tolist() == [[0, 0]] * 3
+    with open(tmp_path / "X.npy", "wb") as file:
+        np.lib.format.write_array(file, np.eye(2), version=(3, 0))
+    with pytest.raises(ValueError, match=r"the array has format \(3, 0\), expected \(1, 0\) or"):
+        open_mapped(tmp_path / "X.npy")
+
+
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_error_names_damaged_file(tmp_path, kind):
     path = tmp_path / "damaged"
