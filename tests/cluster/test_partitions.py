@@ -9,6 +9,7 @@ import sys
 import threading
 from copy import deepcopy
 from itertools import pairwise
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -22,14 +23,18 @@ from sstruct import (
     GridCRFSSVM,
     MulticlassSSVM,
     MultilabelSSVM,
+    PathCV,
     Sequences,
+    StructuredSVM,
     TypedGraphCRFSSVM,
 )
 from sstruct._cluster.dask_partitions import DaskPartitions
 from sstruct._estimators.core.parted_fit import PartOfFit
+from sstruct.calibration import CalibratedSSVM
 from sstruct.constraints import at_most, implies
 from sstruct.datasets import make_grids, make_sequences
 from sstruct.solvers import MPBCFW
+from tests.estimators.custom.choices import Sign
 from tests.estimators.typed_graph.random_constraints import satisfying
 from tests.estimators.typed_graph.test_typed_graph import make as typed_samples
 from tests.registry import FIRST, TRAINED
@@ -768,3 +773,31 @@ def test_unsupported_parameters_raise_before_the_fit(parameter):
     model = ChainSSVM(**{**PARAMETERS, **parameter})
     with pytest.raises(ValueError, match=r"\w+=.* is not supported for partitions"):
         model.fit(part, part)
+
+
+COMPILED = SimpleNamespace(problem=len, predict=len, losses=len)
+
+
+@pytest.mark.parametrize(
+    "use, message",
+    [
+        (lambda X: ChainSSVM().fit(X, X, X_val=[], y_val=[]), "X_val and y_val are not supported"),
+        (lambda X: PathCV(ChainSSVM()).fit(X, X, sample_weight=[1]), "sample_weight is not suppor"),
+        (lambda X: CalibratedSSVM(ChainSSVM()).fit(X, X), "not supported by CalibratedSSVM; pass"),
+        (
+            lambda X: StructuredSVM(COMPILED).fit(X, X),
+            "only for oracles in Python, found SimpleNam",
+        ),
+        (
+            lambda X: StructuredSVM(Sign(), solver=MPBCFW(early_stopping=True)).fit(X, X),
+            "cannot draw validation samples from partitions on a cluster; pass X_val and y_val",
+        ),
+        (
+            lambda X: StructuredSVM(Sign()).fit([np.ones(2)], [1]).predict(X),
+            r"X is on a cluster; use X\.map_partitions\(model\.predict\)",
+        ),
+    ],
+)
+def test_uses_that_do_not_support_partitions(use, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        use([dask.delayed([])])
