@@ -782,7 +782,7 @@ COMPILED = SimpleNamespace(problem=len, predict=len, losses=len)
     "use, message",
     [
         (lambda X: ChainSSVM().fit(X, X, X_val=[], y_val=[]), "X_val and y_val are not supported"),
-        (lambda X: PathCV(ChainSSVM()).fit(X, X, sample_weight=[1]), "sample_weight is not suppor"),
+        (lambda X: PathCV(ChainSSVM()).fit(X, X, sample_weight=[1]), "sample_weight is not"),
         (lambda X: CalibratedSSVM(ChainSSVM()).fit(X, X), "not supported by CalibratedSSVM; pass"),
         (
             lambda X: StructuredSVM(COMPILED).fit(X, X),

@@ -112,7 +112,7 @@ def test_a_solver_that_an_estimator_does_not_support(rng):
     X, y = rng.standard_normal((9, 2)), np.arange(9) % 3
     with pytest.raises(ValueError, match=r"solver is a GDMM, .* expected one of MPBCFW, BCFW, "):
         MulticlassSSVM(solver=GDMM()).fit(X, y)
-    with pytest.raises(ValueError, match="MulticlassSSVM, which does not split samples into windo"):
+    with pytest.raises(ValueError, match="MulticlassSSVM, which does not split samples into"):
         MulticlassSSVM(solver=MPBCFW(couple_windows=True)).fit(X, y)
 
 
