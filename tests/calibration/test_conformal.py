@@ -22,6 +22,7 @@ from sstruct import (
     MulticlassSSVM,
     MultilabelSSVM,
     PathCV,
+    SegmentSSVM,
     StructuredSVM,
     TreeSSVM,
     TypedGraphCRFSSVM,
@@ -193,6 +194,14 @@ def test_spans_equal_the_definition(k):
     assert empty[1] == []
     with pytest.raises(ValueError, match="allow_empty=True is not supported for target='spans'"):
         model.predict_set(X, allow_empty=True)
+
+
+def test_segments_of_empty_sequences():
+    X, y = [np.eye(3)] * 9, [["a", "b", "b"]] * 9
+    model = ConformalSSVM(SegmentSSVM(random_state=0), cv=3, target="spans").fit(X, y)
+    sets, is_complete = model.predict_set([np.empty((0, 3))])
+    assert list(sets) == [[]]
+    assert is_complete.all()
 
 
 def test_cross_conformal_scores_come_from_the_models_of_the_splits(data):

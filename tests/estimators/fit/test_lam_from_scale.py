@@ -281,8 +281,9 @@ def test_lam_of_constant_features(rng):
     assert plain.fit(0 * X, y).lam_ == STRENGTH / 3
 
 
-def test_error_for_lam_beyond_float64():
-    X = np.array([[1, 2], [-1, 0], [0, 3]]) * 1e-150
+@pytest.mark.parametrize("unit", [1e-150, 1e60])
+def test_error_for_lam_beyond_float64(unit):
+    X = np.array([[1, 2], [-1, 0], [0, 3]]) * unit
     model = MulticlassSSVM(fit_intercept=False)
     with pytest.raises(ValueError, match=r'lam="auto" is .* variance .*; rescale the features'):
         model.fit(X, [0, 1, 1], sample_weight=np.full(3, 1e300))

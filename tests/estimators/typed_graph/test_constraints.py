@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import MultilabelSSVM, TypedGraphCRFSSVM, ssvm_path
+from sstruct._estimators.graph import decoding
 from sstruct.calibration import CalibratedSSVM
 from sstruct.constraints import (
     LabelConstraint,
@@ -316,12 +317,16 @@ def test_error_for_samples_without_valid_labeling(rng):
             method([X[0], (nothing, {}), impossible])
 
 
-def test_too_many_constraints(rng):
+def test_too_many_constraints(rng, monkeypatch):
     X, y = samples(rng)
     model = TypedGraphCRFSSVM(constraints=[at_most(900, [0], nodes=0)], random_state=0).fit(X, y)
     large = [np.ones((2000, 2)), np.ones((1, 3)), np.ones((1, 1))]
     with pytest.raises(ValueError, match=r"the constraints of X\[1\] require about \d+ table"):
         model.predict([X[0], (large, {})])
+    monkeypatch.setattr(decoding, "LARGEST", 0)
+    message = r"constraints require at most 0 table entries .*; use fewer constraints or smaller gr"
+    with pytest.raises(ValueError, match=message):
+        model.predict(X)
 
 
 @pytest.mark.parametrize(
