@@ -732,7 +732,7 @@ cdef class GraphProblem(BlockProblem):
     cdef int squared_distance(
             self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
         cdef Py_ssize_t v, f, at, r, KP = self.KP, others = self.n_features * KP
-        cdef double total = 0
+        cdef double total = 0, large, small
         cdef double* sums
         cdef const int32_t* column
         if self.accumulator is None:   # as large as w, so allocated only if needed
@@ -753,7 +753,10 @@ cdef class GraphProblem(BlockProblem):
             column = self.rows.indices + self.rows.indptr[r]
             for f in range(sstruct_row_size(&self.rows, r)):
                 at = column[f] * KP
-                total += sums[at + a[v]] * sums[at + a[v]] + sums[at + b[v]] * sums[at + b[v]]
+                # With fused operations, rounding depends on the order.
+                large = max(fabs(sums[at + a[v]]), fabs(sums[at + b[v]]))
+                small = min(fabs(sums[at + a[v]]), fabs(sums[at + b[v]]))
+                total += large * large + small * small
                 sums[at + a[v]] = sums[at + b[v]] = 0
         total += sstruct_squared_norm(sums + others, self.n_weights - others)
         memset(sums + others, 0, (self.n_weights - others) * sizeof(double))

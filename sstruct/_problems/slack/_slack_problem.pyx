@@ -163,6 +163,8 @@ cdef class SlackProblem(WrappedProblem):
         self.problem.truth(i, &self.true_labeling[0])
         self.problem.loss(i, a, &loss_a)
         self.problem.loss(i, b, &loss_b)
+        if loss_a < loss_b:   # rounding may depend on the order, for example with fused operations
+            a, b, loss_a, loss_b = b, a, loss_b, loss_a
         self.problem.squared_distance(i, a, b, &between)
         if loss_a != loss_b:
             self.problem.squared_distance(i, a, &self.true_labeling[0], &to_a)
