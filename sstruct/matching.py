@@ -301,7 +301,7 @@ class MatchingSSVM(BaseSSVM):
 
         >>> import numpy as np
         >>> from sstruct import MatchingSSVM
-        >>> distance = np.array([[0.1, 0.2, 2.0], [0.8, 0.1, 1.0]])
+        >>> distance = np.array([[0.1, 0.4, 2.0], [0.3, 0.1, 1.0]])
         >>> X, y = [distance[:, :, np.newaxis]] * 4, [[0, 1]] * 4
         >>> model = MatchingSSVM(lam=0.01, random_state=0).fit(X, y)
         >>> model.predict(X[:1])[0].tolist(), model.predict(X[:1], [[1, None]])[0].tolist()
