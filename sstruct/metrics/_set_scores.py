@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sstruct._checks.arrays import check_listed, type_name
+from sstruct._checks.arrays import check_listed, type_name, without_view
 from sstruct._checks.parameters import check_choice
 from sstruct._input.ragged import NoNodesError, check_weights
 from sstruct.metrics._flat_labels import as_lists, unknown_labels
@@ -182,7 +182,7 @@ def sequence_mean_width_score(y_pred_set: Iterable[Any]) -> float:
 def _as_sets(y_pred_set):
     """Return the sets as a list, each with a length."""
     check_listed(y_pred_set, "y_pred_set", "sets", type_name)
-    sets = list(y_pred_set)
+    sets = list(without_view(y_pred_set))
     for i, own in enumerate(sets):
         check_listed(own, f"y_pred_set[{i}]", "labelings", "{!r:.50}".format)
     return sets

@@ -157,6 +157,7 @@ def test_coverage_and_width_of_labelings():
     weights = [1, 2, 5, 0, 5]
     assert sequence_coverage_score(y, sets, sample_weight=weights, ignore_label="?") == 1 / 3
     assert sequence_mean_width_score(sets) == 6 / 5
+    assert sequence_mean_width_score(memoryview(np.zeros((3, 2)))) == 2
 
 
 def test_invalid_sets():
