@@ -111,7 +111,7 @@ def test_optimum_at_every_scale(rng, scale):
         MulticlassSSVM(
             lam=0.05 * scale**2,
             solver=MPBCFW(step=step),
-            tol=1e-9,
+            tol=1e-7,
             max_iter=10**5,
             fit_intercept=False,
         ).fit(X * scale, y)
@@ -121,7 +121,7 @@ def test_optimum_at_every_scale(rng, scale):
         value = crammer_singer_objective(fit.coef_, X * scale, y, fit.lam)
         assert fit.converged_
         assert fit.objective_ == pytest.approx(value, rel=1e-9)
-    assert fits[0].objective_ == pytest.approx(fits[1].objective_, rel=2e-9)
+    assert fits[0].objective_ == pytest.approx(fits[1].objective_, rel=2e-7)
 
 
 def test_fewer_oracle_calls_than_pairwise_steps(rng):
