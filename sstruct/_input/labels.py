@@ -266,7 +266,8 @@ def training_classes(classes, labels, used, sample_of):
     """
     if classes is None:
         classes = find_classes(labels[used])
-        _check_one_type(classes)
+        if classes.dtype == object:
+            check_one_type(classes)
         return classes
     strange = isinstance(classes, str) or getattr(classes, "ndim", 1) == 0
     strange = strange or sparse.issparse(classes)  # listing it would run compiled code
@@ -290,10 +291,10 @@ def training_classes(classes, labels, used, sample_of):
     return classes
 
 
-def _check_one_type(classes):
+def check_one_type(classes):
     """Raise ValueError for a number and a string that look the same, such as 0 and "0"."""
     names = {label for label in classes.tolist() if isinstance(label, str)}
-    for label in classes.tolist() if names else ():
+    for label in classes.tolist():
         if isinstance(label, numbers.Number) and str(label) in names:
             raise ValueError(
                 f"y contains {plain(label)!r} and {str(label)!r}, which would be two classes. "

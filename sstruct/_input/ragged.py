@@ -537,7 +537,8 @@ def flat_labels(y, nodes, structure, convert=as_labels):
             if type(item) is not list and (type(item) is not np.ndarray or item.ndim != 1):
                 check_label_sequence(item, f"y[{i}]", expected[i])
         lengths, flat = list(map(len, y)), None
-        some = [item for item in y if len(item)]  # empty arrays may have any dtype
+        # Empty arrays may have any dtype.
+        some = [item for item in y if len(item)] if 0 in lengths else y
     if (i := first_true(np.asarray(lengths) != nodes.lengths)) is not None:
         raise ValueError(f"X[{i}] has {nodes.lengths[i]} nodes but y[{i}] has {lengths[i]} labels")
     labels = convert(concatenate_labels(some) if flat is None else flat, **rules)

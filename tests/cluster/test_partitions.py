@@ -801,3 +801,10 @@ COMPILED = SimpleNamespace(problem=len, predict=len, losses=len)
 def test_uses_that_do_not_support_partitions(use, message):
     with pytest.raises((ValueError, TypeError), match=message):
         use([dask.delayed([])])
+
+
+def test_numbers_and_equal_strings_in_other_partitions():
+    X = [dask.delayed([np.eye(2)]) for _ in range(2)]
+    y = [dask.delayed([labels]) for labels in ([0, 1], ["0", "1"])]
+    with pytest.raises(ValueError, match="y contains 0 and '0', which would be two classes"):
+        ChainSSVM().fit(X, y)

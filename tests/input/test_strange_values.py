@@ -156,7 +156,7 @@ def test_samples_of_oracles_must_be_a_list(X):
 
 
 def test_sparse_features_may_be_integers():
-    tables = [sparse.csr_array(np.round(10 * x).astype(kind)) for x in SEQUENCES for kind in (int,)]
+    tables = [sparse.csr_array(np.round(10 * x).astype(int)) for x in SEQUENCES]
     models = [ChainSSVM(**ONCE).fit(X, CUT) for X in (tables, [x.astype(float) for x in tables])]
     np.testing.assert_array_equal(models[0].w_, models[1].w_)
 

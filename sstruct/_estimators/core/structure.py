@@ -13,6 +13,7 @@ from sstruct._estimators.core.rescaling import SEARCHES
 from sstruct._input.class_scores import parse_class_scores
 from sstruct._input.labels import (
     as_labels,
+    check_one_type,
     check_reserved,
     concatenate_labels,
     encode_truth,
@@ -230,6 +231,7 @@ class Structure:
     def joined_labels(self, parts):
         """Return the parameter `classes`, given the distinct labels of each partition."""
         classes = find_classes(as_labels(concatenate_labels([own for own in parts if len(own)])))
+        check_one_type(classes)
         check_reserved(self, classes)
         return classes
 

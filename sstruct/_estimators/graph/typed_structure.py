@@ -28,6 +28,7 @@ from sstruct._estimators.graph.typed_training import (
 from sstruct._input.label_constraints import check_constraints_parameter
 from sstruct._input.labels import (
     as_labels,
+    check_one_type,
     check_reserved,
     concatenate_labels,
     encode_truth,
@@ -148,6 +149,7 @@ class TypedGraphStructure(Structure):
             if given[t] is None:
                 if not len(own):
                     raise ValueError(no_label_of(t))
+                check_one_type(own)
                 check_reserved(self, own)
         return [
             own if type_classes is None else type_classes

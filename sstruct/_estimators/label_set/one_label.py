@@ -85,7 +85,7 @@ def one_label_training(structure, rows, y, sample_weight, cost_of):
 
 
 def _check_sorted(classes):
-    """Raise ValueError for another order; scikit-learn does not support objects."""
+    """Raise ValueError unless classes are sorted; scikit-learn computes no scores for objects."""
     if classes.dtype != object and (classes != (expected := np.unique(classes))).any():
         raise ValueError(
             "classes must be sorted, because scikit-learn's scores of probabilities and decision "
