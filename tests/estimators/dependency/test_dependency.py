@@ -154,7 +154,7 @@ def test_learns_to_parse():
     assert model.score(X[200:], y[200:]) > 0.8
     heads = [truth[0] for truth in y]
     search = PathCV(DependencySSVM(random_state=0), cv=3).fit(X[:60], heads[:60])
-    assert search.score(X[200:], heads[200:]) > 0.5
+    assert search.score(X[200:], heads[200:]) > 0.55  # 0.50 for w = 0
     path = ssvm_path(DependencySSVM(random_state=0), X[:20], heads[:20], lam_min=0.01)
     assert path.guarantee_ == "certified"
 
