@@ -1,5 +1,6 @@
 """Oracle calls in joblib's workers, to which data are sent once."""
 
+import atexit
 import copy
 import os
 import tempfile
@@ -59,7 +60,7 @@ class Workers:
         backend, _ = get_active_backend()
         if not getattr(backend, "supports_sharedmem", False):
             self.path = _write(calls, self.token)
-            weakref.finalize(self, Path(self.path).unlink, missing_ok=True)
+            weakref.finalize(self, _remove, self.path)
         self.processes = self.parallel = None
         if isinstance(backend, LokyBackend):
             self.processes = Processes(self.n_workers, self.token, self.path)
@@ -210,6 +211,15 @@ def _write(value, token):
             file.write(b"\0" * (-file.tell() % 64))
             file.write(part)
     return path
+
+
+def _remove(path, at_exit=False):
+    """Remove a file of `_write`; on Windows, not before workers that have mapped it have ended."""
+    try:
+        Path(path).unlink(missing_ok=True)
+    except PermissionError:
+        if not at_exit:
+            atexit.register(_remove, path, at_exit=True)
 
 
 def _load(path):

@@ -1,5 +1,6 @@
 """Test results, exceptions and data transfer of oracles in joblib's workers."""
 
+import errno
 import os
 import threading
 import time
@@ -202,7 +203,7 @@ def test_data_are_sent_once(rng, monkeypatch):
     oracle_workers._ask(workers.token, path, [3], w, 1.0)
     assert os.path.exists(path)
     del workers
-    assert not os.path.exists(path)
+    assert not os.path.exists(path) or os.name == "nt"  # mapped by this process
 
 
 def test_processes_store_the_data_of_few_fits(rng, monkeypatch):
@@ -212,8 +213,30 @@ def test_processes_store_the_data_of_few_fits(rng, monkeypatch):
     paths = [oracle_workers._write(calls, f"{k}") for k in range(6)]
     for k, path in enumerate(paths):
         oracle_workers._calls(f"{k}", path)
-        os.unlink(path)
+        oracle_workers._remove(path)
     assert list(oracle_workers._read) == ["2", "3", "4", "5"]
+
+
+def test_a_file_in_use_is_removed_at_exit(rng, monkeypatch):
+    X, y = make_choices(rng, n=2)
+    workers = oracle_workers.Workers(OracleCalls(Choice(), X, y, [0, 1]), 2)
+    path, unlink, later = workers.path, oracle_workers.Path.unlink, []
+
+    def in_use(self, missing_ok=False):
+        raise PermissionError(errno.EACCES, "in use")
+
+    monkeypatch.setattr(oracle_workers.Path, "unlink", in_use)
+    monkeypatch.setattr(
+        oracle_workers.atexit, "register", lambda *args, **keywords: later.append((args, keywords))
+    )
+    del workers  # without an error
+    assert os.path.exists(path)
+    [((remove, *args), keywords)] = later
+    remove(*args, **keywords)  # still in use
+    assert len(later) == 1
+    monkeypatch.setattr(oracle_workers.Path, "unlink", unlink)
+    remove(*args, **keywords)
+    assert not os.path.exists(path)
 
 
 def test_processes_are_started_once_per_fit(rng, monkeypatch):
