@@ -5,11 +5,13 @@
 #     need it.
 """Python access to compiled oracles."""
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, exp
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
+from sstruct._oracles.chain._chain_terms cimport ChainTerms, ScoreRows, rows_of
 from sstruct._oracles.chain._error_table cimport ErrorTable
+from sstruct._oracles.chain._sum_product cimport ChainSums
 from sstruct._oracles.core._graph_costs cimport GraphCosts
 from sstruct._oracles.core._interval cimport Interval
 from sstruct._oracles.cut._binary_energy cimport BinaryEnergy
@@ -26,7 +28,6 @@ from sstruct._oracles.tree._subtree_error_table cimport TreeErrorTable
 import numpy as np
 
 from sstruct._checks.arrays import concatenated_rows
-from sstruct._oracles.chain._viterbi import _potentials
 from sstruct._oracles.tree._max_sum import _edge_scores, parents_first
 
 
@@ -341,12 +342,60 @@ def message(PackedMRF packed not None, Py_ssize_t e, Py_ssize_t v, const double[
     return np.asarray(values)
 
 
+cdef double[:, ::1] potentials(ChainTerms terms, scores):
+    """Return the padded scores of the nodes of a chain."""
+    terms.check(scores, "node_scores")
+    cdef ScoreRows rows = rows_of(scores)
+    cdef double[:, ::1] theta = np.empty((rows.n_rows, terms.KP))
+    terms.load(&rows, 0, rows.n_rows, &theta[0, 0], "node_scores")
+    return theta
+
+
+def chain_sums(node_scores, edge_scores, scale=1.0):
+    """Compute log Z and all marginals of one chain.
+
+    Parameters
+    ----------
+    node_scores, edge_scores : ndarrays of float64, as in ``viterbi``
+    scale : float
+        Factor of all scores, the inverse temperature.
+
+    Returns
+    -------
+    log_partition : float
+        -inf if every labeling is forbidden; the other results are then None.
+    marginals : ndarray of shape (n_positions, n_labels)
+    pairs : ndarray of shape (n_positions - 1, n_labels, n_labels)
+    """
+    cdef ChainTerms terms = ChainTerms(edge_scores)
+    cdef double[:, ::1] theta = potentials(terms, node_scores)
+    cdef Py_ssize_t L = theta.shape[0], KP = terms.KP, K = terms.n_labels, l, j, k
+    cdef ChainSums sums = ChainSums()
+    cdef double total, value = sums.log_partition(
+        &theta[0, 0], L, K, KP, terms.edge, terms.edge_step, scale)
+    if value == -INFINITY:
+        return value, None, None
+    marginals, pairs = np.empty((L, KP)), np.empty((L - 1, K, K))
+    cdef double[:, ::1] out = marginals
+    cdef double[:, :, ::1] both = pairs
+    sums.backward()
+    sums.marginals(&out[0, 0])
+    for l in range(1, L):
+        total = sums.log_total(l) + sums.log_factor(l)
+        for j in range(K):
+            for k in range(K):
+                both[l - 1, j, k] = exp(
+                    sums.log_share(l - 1, j) + sums.edge_score(l, j, k)
+                    + sums.scale * theta[l, k] + sums.log_rest(l, k) - total)
+    return value, marginals[:, :K].copy(), pairs
+
+
 def error_table(node_scores, edge_scores, errors):
     """Find the best labeling of a chain for every number of errors.
 
     Parameters
     ----------
-    node_scores, edge_scores : as in ``viterbi``
+    node_scores, edge_scores : as in `chain_sums`
     errors : array-like of int of shape (n_positions, n_labels)
         Contribution of each label to the count; nonnegative.
 
@@ -358,16 +407,13 @@ def error_table(node_scores, edge_scores, errors):
     labels : ndarray of shape (most + 1, n_positions), dtype int32
         The corresponding labeling, filled with -1 if no labeling was found.
     """
-    node, edges, n_labels = _potentials(node_scores, edge_scores)
+    cdef ChainTerms terms = ChainTerms(edge_scores)
+    cdef double[:, ::1] theta = potentials(terms, node_scores)
+    cdef Py_ssize_t L = theta.shape[0], K = terms.n_labels, KP = terms.KP, d
     given = np.asarray(errors)
-    if given.shape != (len(node), n_labels) or given.dtype.kind not in "iu" or (given < 0).any():
-        raise ValueError(
-            f"errors must be nonnegative integers of shape {(len(node), n_labels)}")
-    cdef double[:, ::1] theta = node
-    cdef double[:, :, ::1] edge = edges
-    cdef Py_ssize_t L = len(node), K = n_labels, KP = node.shape[1], d
+    if given.shape != (L, K) or given.dtype.kind not in "iu" or (given < 0).any():
+        raise ValueError(f"errors must be nonnegative integers of shape {(L, K)}")
     cdef Py_ssize_t most = int(given.max(axis=1).sum())
-    cdef Py_ssize_t step = K * KP if edge.shape[0] > 1 else 0
     cdef int32_t[:, ::1] counts = np.zeros((L, KP), dtype=np.int32)
     np.asarray(counts)[:, :K] = given
     cdef int32_t[::1] row = np.arange(L, dtype=np.int32)
@@ -375,7 +421,8 @@ def error_table(node_scores, edge_scores, errors):
     cdef int32_t[:, ::1] out = labels
     cdef ErrorTable table = ErrorTable()
     with nogil:
-        table.fill(&theta[0, 0], L, K, KP, &edge[0, 0, 0], step, &counts[0, 0], &row[0], most)
+        table.fill(
+            &theta[0, 0], L, K, KP, terms.edge, terms.edge_step, &counts[0, 0], &row[0], most)
         for d in range(most + 1):
             if table.best[d] > -INFINITY:
                 table.labels(d, &out[d, 0])

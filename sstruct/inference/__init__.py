@@ -1,7 +1,6 @@
 """MAP inference on arrays and graphical models, with the decoders of the estimators."""
 
 from sstruct._oracles.alignment._alignment import align
-from sstruct._oracles.chain._viterbi import max_marginals
 from sstruct._oracles.cut._binary_energy import graph_cut
 from sstruct._oracles.cut._maxflow import maxflow
 from sstruct._oracles.graph.alpha_expansion import alpha_expansion
@@ -11,7 +10,7 @@ from sstruct._oracles.tree._max_sum import tree_max_sum
 from sstruct.inference._applications.discrete_tomography import discrete_tomography
 from sstruct.inference._applications.graph_matching import graph_matching
 from sstruct.inference._applications.rays import projection_rays
-from sstruct.inference._chains import top_k, viterbi
+from sstruct.inference._chains import max_marginals, top_k, viterbi
 from sstruct.inference._dependency import dependency_tree
 from sstruct.inference._files.cfn import read_cfn
 from sstruct.inference._files.dd import MatchingProblem, read_dd

@@ -15,6 +15,7 @@ from sstruct._checks.arrays import is_sized, real_array, whole_number
 from sstruct._checks.parameters import check_choice
 from sstruct._input.threads import n_threads
 from sstruct._oracles.chain._chain_decoder import ChainDecoder
+from sstruct._oracles.chain._max_marginals import max_marginals as marginals_of
 from sstruct._oracles.chain._sparse_viterbi import sparse_viterbi
 from sstruct._oracles.chain._top_k import top_k as ranked
 from sstruct.inference._chain_scores import ChainScores, Mask
@@ -228,6 +229,74 @@ n_labels), default=None
     return chains.decoded(scores, lambda: decode, n_jobs, values_are_lists=True)
 
 
+def max_marginals(
+    node_scores: ArrayLike | Iterable[ArrayLike],
+    edge_scores: ArrayLike | None = None,
+    *,
+    classes: Iterable[Any] | None = None,
+    mask: Mask = None,
+    start: ArrayLike | None = None,
+    end: ArrayLike | None = None,
+    n_jobs: int | None = None,
+) -> Any:
+    """Compute the best score of a labeling for each label of each position.
+
+    Parameters
+    ----------
+    node_scores : array-like of shape (n_positions, n_labels), or list of such
+        As in :func:`viterbi`.
+    edge_scores : array-like of shape (n_labels, n_labels) or (n_positions - 1, n_labels, \
+n_labels), default=None
+        As in :func:`viterbi`; transitions that a sparse matrix does not store are forbidden.
+    classes, mask, start, end, n_jobs : optional
+        As in :func:`viterbi`.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_positions, n_labels), or list of such
+        Entry (l, k) is the maximum over all labelings with the label of column k at position l,
+        -inf if all of them are forbidden. The maximum of every row is the value of
+        :func:`viterbi`, up to rounding.
+
+    Raises
+    ------
+    ValueError
+        If shapes are inconsistent, or a score is NaN or ``+inf``.
+
+    See Also
+    --------
+    viterbi : Find the best labeling.
+
+    Notes
+    -----
+    A forward and a backward sweep take O(n_positions n_labels^2) time, or
+    O(n_positions (nnz + n_labels)) with nnz stored transitions.
+
+    Examples
+    --------
+    >>> from sstruct.inference import max_marginals
+    >>> max_marginals([[1.0, 0.0], [0.0, 0.5]], [[1.0, 0.0], [0.0, 1.0]])
+    array([[2. , 1.5],
+           [2. , 1.5]])
+
+    No sequence of BIO labels starts with "I":
+
+    >>> from sstruct.masks import bio_transitions
+    >>> logits = [[1.0, 0.5, 0.7], [0.2, 0.1, 0.9]]
+    >>> max_marginals(logits, classes=["O", "B", "I"], mask=bio_transitions)
+    array([[ 1.2,  1.4, -inf],
+           [ 1.2,  1.1,  1.4]])
+    """
+    chains = ScoredChains(node_scores)
+    scores = ChainScores(chains.n_labels, edge_scores, classes, mask, start, end)
+
+    def decode(node, name):
+        return marginals_of(node, scores.terms, name)
+
+    results = chains.results(scores, lambda: decode, n_jobs, np.empty((0, chains.n_labels or 0)))
+    return results if chains.many else results[0]
+
+
 class ScoredChains:
     """Node scores of one chain or of several, with their names in errors."""
 
@@ -252,20 +321,17 @@ class ScoredChains:
             self.nodes.append(node)
             self.names.append(name)
 
-    def decoded(self, scores, new_decoder, n_jobs, values_are_lists=False):
-        """Return the labels and values of all chains.
+    def results(self, scores, new_decoder, n_jobs, empty):
+        """Return the list of the results of all chains; `empty` is that of one without positions.
 
         new_decoder : function that returns a decoder for one thread: a function of the node scores
             of a chain and their name
         """
         count = n_threads(n_jobs) if self.many or n_jobs is not None else 1
         if not self.nodes:
-            return [], np.empty(0)
+            return []
         for node, name in zip(self.nodes, self.names):
             scores.check_length(node, name)
-        empty = np.empty(0, dtype=np.int32), 0.0
-        if values_are_lists:
-            empty = np.empty((1, 0), dtype=np.int32), np.zeros(1)
 
         def decode(first, last):
             decode_one = new_decoder()
@@ -274,7 +340,14 @@ class ScoredChains:
                 for node, name in zip(self.nodes[first:last], self.names[first:last])
             ]
 
-        pairs = _in_threads(decode, np.cumsum([len(node) for node in self.nodes]), count)
+        return _in_threads(decode, np.cumsum([len(node) for node in self.nodes]), count)
+
+    def decoded(self, scores, new_decoder, n_jobs, values_are_lists=False):
+        """Return the labels and values of all chains; see `results`."""
+        empty = np.empty(0, dtype=np.int32), 0.0
+        if values_are_lists:
+            empty = np.empty((1, 0), dtype=np.int32), np.zeros(1)
+        pairs = self.results(scores, new_decoder, n_jobs, empty)
         pairs = [(scores.named(labels), value) for labels, value in pairs]
         if not self.many:
             return pairs[0]

@@ -483,6 +483,7 @@ FUNCTIONS = [
     (inference.align, _alignment),
     (inference.top_k, lambda rng: _banded_chain(rng) | {"k": 3}),
     (inference.max_marginals, _chain),
+    (inference.max_marginals, _banded_chain),
     (inference.top_k, lambda rng: _chain(rng) | {"k": 3}),
     (inference.dependency_tree, _arcs),
     (inference.tree_max_sum, _tree),

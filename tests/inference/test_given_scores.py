@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 
 from sstruct import Sequences
-from sstruct.inference import top_k, viterbi
+from sstruct.inference import max_marginals, top_k, viterbi
 from sstruct.masks import bio_transitions, bioes_transitions
-from tests.oracles.test_viterbi import enumerate_all, random_scores, ranking
+from tests.oracles.test_viterbi import best_scores, enumerate_all, random_scores, ranking
 
 LABELS = ["O", "B-x", "I-x", "E-x", "S-x"]
 
@@ -39,6 +39,8 @@ def test_masks_and_boundaries_equal_enumeration(seed, per_position):
     assert rows.tolist() == [[labels[k] for k in y] for y in order]
     assert values.tolist() == [scores[y] for y in order]
     assert (found.tolist(), value) == (rows[0].tolist(), values[0])
+    through = max_marginals(node, edge, **given)
+    np.testing.assert_array_equal(through, best_scores(scores, node.shape))
 
 
 def test_scores_and_transitions_are_optional():
@@ -55,6 +57,7 @@ def test_scores_and_transitions_are_optional():
     assert value == viterbi(node, blocked)[1]
     start = np.array([0, -np.inf, -np.inf])
     assert viterbi(node, start=start)[0][0] == 0
+    assert np.isneginf(max_marginals(node, start=start)[0]).tolist() == [False, True, True]
     assert viterbi(node, end=start[::-1])[0][-1] == 2
 
 
@@ -64,22 +67,25 @@ def test_chains_of_a_list_are_decoded_separately():
     given = {"classes": LABELS, "mask": bioes_transitions}
     labels, values = viterbi(chains, **given)
     ranked, ranked_values = top_k(chains, k=3, **given)
+    through = max_marginals(chains, n_jobs=2, **given)
     for i, chain in enumerate(chains):
         if len(chain) == 0:
             assert len(labels[i]) == values[i] == 0
             assert ranked[i].shape == (1, 0)
+            assert through[i].shape == (0, 5)
             continue
         one, value = viterbi(chain, **given)
         assert labels[i].tolist() == one.tolist()
         assert values[i] == value == ranked_values[i][0]
         assert ranked[i].tolist() == top_k(chain, k=3, **given)[0].tolist()
+        np.testing.assert_array_equal(through[i], max_marginals(chain, **given))
     flat = Sequences.from_lengths(np.vstack(chains), [3, 0, 1, 7])
     again, values_again = viterbi(flat, **given)
     assert [row.tolist() for row in again] == [row.tolist() for row in labels]
     assert values_again.tolist() == values.tolist()
     stacked = np.stack([chains[0]] * 2)
     assert [row.tolist() for row in viterbi(stacked, **given)[0]] == [labels[0].tolist()] * 2
-    assert viterbi(flat[:0], **given)[0] == []
+    assert viterbi(flat[:0], **given)[0] == max_marginals(flat[:0], **given) == []
 
 
 @pytest.mark.parametrize(

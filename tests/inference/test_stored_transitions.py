@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sstruct._oracles.chain._chain_decoder import ChainDecoder
-from sstruct.inference import top_k, viterbi
+from sstruct.inference import max_marginals, top_k, viterbi
 from sstruct.inference._chain_scores import ChainScores
-from tests.oracles.test_viterbi import enumerate_all, ranking
+from tests.oracles.test_viterbi import best_scores, enumerate_all, ranking
 
 FORMATS = {"csr": sparse.csr_matrix, "csc": sparse.csc_array, "coo": sparse.coo_array}
 
@@ -54,6 +54,8 @@ def test_equals_enumeration(new_rng, L, K, density, ties, key, layout, mask):
     assert values.tolist() == [scores[y] for y in order]
     assert value == max(scores.values())
     assert not order or tuple(labels.tolist()) == order[0]
+    through = max_marginals(node, edge, **given)
+    np.testing.assert_array_equal(through, best_scores(scores, node.shape))
 
 
 @settings(max_examples=100)
@@ -72,6 +74,7 @@ def test_equals_the_dense_table(new_rng, L, K, density, key):
     dense_rows, dense_values = top_k(node, dense, 5)
     assert rows.tolist() == dense_rows.tolist()
     assert values.tolist() == dense_values.tolist()
+    np.testing.assert_array_equal(max_marginals(node, edge), max_marginals(node, dense))
     if best > -np.inf:
         assert labels.tolist() == expected.tolist()
 

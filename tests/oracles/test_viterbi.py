@@ -38,6 +38,15 @@ def ranking(scores):
     return sorted((y for y in scores if scores[y] > -np.inf), key=lambda y: (-scores[y], y[::-1]))
 
 
+def best_scores(scores, shape):
+    """Return the best score of the labelings with each label at each position."""
+    through = np.full(shape, -np.inf)
+    for y, value in scores.items():
+        for position, label in enumerate(y):
+            through[position, label] = max(through[position, label], value)
+    return through
+
+
 def random_scores(rng, L, K, per_position, ties, forbidden):
     """Return integer scores, whose sums are exact, so that results equal enumeration bitwise."""
     high = 2 if ties else 10**6
@@ -66,11 +75,7 @@ def check(node, edge, k=50):
     assert ranked.shape == (min(k, len(order)), len(node))
     assert [tuple(row) for row in ranked.tolist()] == order[:k]
     assert values.tolist() == [scores[y] for y in order[:k]]
-    through = np.full(node.shape, -np.inf)
-    for y, value in scores.items():
-        for position, label in enumerate(y):
-            through[position, label] = max(through[position, label], value)
-    np.testing.assert_array_equal(max_marginals(node, edge), through)
+    np.testing.assert_array_equal(max_marginals(node, edge), best_scores(scores, node.shape))
 
 
 KINDS = ["ties", "strong nodes", "strong transitions", "rounding", "forbidden", "few transitions"]

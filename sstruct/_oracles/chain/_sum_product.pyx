@@ -13,11 +13,8 @@
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t, int64_t
 
-import numpy as np
-
 from sstruct._kernels._interruption cimport poll_signals
 from sstruct._kernels._random cimport Random, random_choice
-from sstruct._oracles.chain._viterbi import _potentials
 from sstruct._oracles.core._log_sum cimport log_of_sum
 
 cdef extern from "sstruct/_kernels/kernels.h":
@@ -305,44 +302,3 @@ cdef class ChainSums(Storage):
             later[k] = log_of_sum(spare, K, 1) + self.scale * self.theta[stop * self.KP + k] + (
                 self.log_rest(stop, k))
         return exp(log_of_sum(later, K, 1) - total)
-
-
-def chain_sums(node_scores, edge_scores, scale=1.0):
-    """Compute log Z and all marginals of one chain.
-
-    Parameters
-    ----------
-    node_scores, edge_scores : as in :func:`sstruct.inference.max_marginals`
-    scale : float
-        Factor of all scores, the inverse temperature.
-
-    Returns
-    -------
-    log_partition : float
-        -inf if every labeling is forbidden; the other results are then None.
-    marginals : ndarray of shape (n_positions, n_labels)
-    pairs : ndarray of shape (n_positions - 1, n_labels, n_labels)
-    """
-    node, edge, labels_count = _potentials(node_scores, edge_scores)
-    cdef double[:, ::1] theta = node
-    cdef double[:, :, ::1] table = edge
-    cdef Py_ssize_t L = node.shape[0], KP = node.shape[1], K = labels_count, l, j, k
-    cdef Py_ssize_t step = K * KP if table.shape[0] > 1 else 0
-    cdef ChainSums sums = ChainSums()
-    cdef double total, value = sums.log_partition(
-        &theta[0, 0], L, K, KP, &table[0, 0, 0], step, scale)
-    if value == -INFINITY:
-        return value, None, None
-    marginals, pairs = np.empty((L, KP)), np.empty((L - 1, K, K))
-    cdef double[:, ::1] out = marginals
-    cdef double[:, :, ::1] both = pairs
-    sums.backward()
-    sums.marginals(&out[0, 0])
-    for l in range(1, L):
-        total = sums.log_total(l) + sums.log_factor(l)
-        for j in range(K):
-            for k in range(K):
-                both[l - 1, j, k] = exp(
-                    sums.log_share(l - 1, j) + sums.edge_score(l, j, k)
-                    + sums.scale * theta[l, k] + sums.log_rest(l, k) - total)
-    return value, marginals[:, :K].copy(), pairs

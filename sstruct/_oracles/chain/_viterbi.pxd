@@ -27,7 +27,3 @@ cdef double viterbi_labels(
     const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
     Py_ssize_t edge_step, const double* bounds, int32_t* labels, double* best,
     int32_t* origin) except? -1 nogil
-
-cdef int chain_max_marginals(
-    const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
-    Py_ssize_t edge_step, double* forward, double* backward, int32_t* origin) except -1 nogil

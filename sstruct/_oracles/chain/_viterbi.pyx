@@ -1,14 +1,13 @@
 # Design:
-# (a) Max-sum on one chain: the best labeling (Viterbi) and the max-marginals. Input: potentials;
-#     output: labels. Weights, features and losses are handled elsewhere.
+# (a) Max-sum on one chain: the best labeling (Viterbi). Input: potentials; output: labels. Weights,
+#     features and losses are handled elsewhere.
 # (b) Rows indexed by labels are padded to KP labels (sstruct/_kernels/kernels.h); the padding is never
 #     used as a label. Forbidden transitions are -inf.
 # (c) With many labels, most of them usually cannot be on the best path, whatever the labels of their
 #     neighbors: replacing a label changes the rest of the score by at most the range of its transitions.
 #     `pruned_forward` skips such labels. Rounding is monotone, so comparisons of computed sums with
 #     computed bounds are exact, and the result has the same bits.
-# (d) The Python functions validate and pad; training and prediction call the nogil functions.
-"""Viterbi algorithm and max-marginals of chains."""
+"""Viterbi algorithm of chains."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
@@ -17,14 +16,10 @@ from libc.string cimport memset
 
 import os
 
-import numpy as np
-
 from sstruct._kernels._interruption cimport poll_signals
-from sstruct._checks.arrays import copy_rows, real_array
 
 cdef extern from "sstruct/_kernels/kernels.h":
     const int sstruct_path
-    int64_t sstruct_padded(int64_t K) noexcept nogil
     void sstruct_prefetch(const void* memory, int64_t size) noexcept nogil
     void sstruct_viterbi_forward(
         const double* theta, int64_t L, int64_t K, int64_t KP, const double* edge,
@@ -231,128 +226,3 @@ cdef double viterbi_labels(
     else:
         viterbi_forward(theta, L, K, KP, edge, edge_step, best, origin)
     return trace_back(L, K, KP, labels, best, origin)
-
-
-cdef int chain_max_marginals(
-        const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
-        Py_ssize_t edge_step, double* forward, double* backward, int32_t* origin) except -1 nogil:
-    """forward[l, k] = the best score of a labeling with y_l = k, for the arguments of Viterbi.
-
-    forward : L x KP    OUT    backward : 2 KP and origin : L x KP    scratch. Time O(L K^2), or O(L K)
-    without edges.
-    """
-    cdef Py_ssize_t l, j, k
-    cdef double score, others, value
-    cdef double* later
-    cdef double* now
-    cdef double* spare
-    cdef const double* row
-    if edge == NULL:
-        others = 0
-        for l in range(L):
-            score = theta[l * KP + lowest_argmax(theta + l * KP, K)]
-            others += score
-            for k in range(K):
-                forward[l * KP + k] = theta[l * KP + k] - score
-        for l in range(L):
-            for k in range(K):
-                forward[l * KP + k] += others
-        return 0
-    viterbi_forward(theta, L, K, KP, edge, edge_step, forward, origin)
-    # later[k]: best score of positions l + 1 ... L - 1 given label k at l.
-    later = backward
-    now = backward + KP
-    for k in range(K):
-        later[k] = 0
-    for l in range(L - 2, -1, -1):
-        for k in range(K):
-            later[k] += theta[(l + 1) * KP + k]
-        for j in range(K):
-            row = edge + l * edge_step + j * KP
-            value = -INFINITY
-            for k in range(K):
-                score = row[k] + later[k]
-                value = score if score > value else value
-            now[j] = value
-        for j in range(K):
-            forward[l * KP + j] += now[j]
-        spare = later
-        later = now
-        now = spare
-        poll_signals(<double> K * K)
-    return 0
-
-
-def _potentials(node_scores, edge_scores):
-    """Validate the scores of a chain; return padded float64 arrays (L, KP) and (M, K, KP)."""
-    node = real_array(node_scores, "node_scores")
-    if node.ndim != 2 or node.shape[0] == 0 or node.shape[1] == 0:
-        raise ValueError(
-            f"node_scores must be nonempty with shape (n_positions, n_labels); found {node.shape}")
-    L, K = node.shape
-    edge = real_array(edge_scores, "edge_scores")
-    if edge.shape != (K, K) and edge.shape != (L - 1, K, K):
-        raise ValueError(
-            f"edge_scores must have shape {(K, K)} or {(L - 1, K, K)} for node_scores of shape "
-            f"{node.shape}; found {edge.shape}")
-    for name, scores in (("node_scores", node), ("edge_scores", edge)):
-        if np.isnan(scores).any() or np.isposinf(scores).any():
-            raise ValueError(f"{name} must not contain NaN or +inf (-inf forbids a label or transition)")
-    KP = sstruct_padded(K)
-    padded_node = np.zeros((L, KP))
-    copy_rows(node, padded_node[:, :K])
-    if edge.ndim == 2:
-        edge = edge[np.newaxis]
-    padded_edge = np.zeros((max(len(edge), 1), K, KP))
-    copy_rows(edge, padded_edge[:len(edge), :, :K])
-    return padded_node, padded_edge, K
-
-
-def max_marginals(node_scores, edge_scores):
-    """Compute the best score of a labeling for each label of each position.
-
-    Parameters
-    ----------
-    node_scores : array-like of shape (n_positions, n_labels)
-        As in :func:`viterbi`.
-    edge_scores : array-like of shape (n_labels, n_labels) or (n_positions - 1, n_labels, n_labels)
-        As in :func:`viterbi`.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_positions, n_labels)
-        Entry (l, k) is the maximum over all labelings with label k at position l, -inf if all of them
-        are forbidden. The maximum of every row is the value of :func:`viterbi`, up to rounding.
-
-    Raises
-    ------
-    ValueError
-        If shapes are inconsistent, or a score is NaN or ``+inf``.
-
-    Notes
-    -----
-    The time is O(n_positions n_labels^2): a forward and a backward sweep.
-
-    Examples
-    --------
-    >>> from sstruct.inference import max_marginals
-    >>> max_marginals([[1.0, 0.0], [0.0, 0.5]], [[1.0, 0.0], [0.0, 1.0]])
-    array([[2. , 1.5],
-           [2. , 1.5]])
-    """
-    node, edge, n_labels = _potentials(node_scores, edge_scores)
-    cdef double[:, ::1] theta = node
-    cdef double[:, :, ::1] table = edge
-    cdef Py_ssize_t L = node.shape[0], KP = node.shape[1], K = n_labels
-    out = np.empty((L, KP))
-    cdef double[:, ::1] forward = out
-    cdef double[::1] backward = np.empty(2 * KP)
-    cdef int32_t[:, ::1] origin = np.empty((L, KP), dtype=np.int32)
-    cdef Py_ssize_t step = K * KP if table.shape[0] > 1 else 0
-    with nogil:
-        chain_max_marginals(
-            &theta[0, 0], L, K, KP, &table[0, 0, 0], step, &forward[0, 0], &backward[0],
-            &origin[0, 0])
-    marginals = np.empty((L, K))
-    copy_rows(out[:, :K], marginals)
-    return marginals

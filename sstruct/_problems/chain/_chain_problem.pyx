@@ -27,9 +27,9 @@ from libc.string cimport memcpy, memset
 
 from sstruct._kernels._constants cimport VECTOR_WORK
 from sstruct._oracles.chain._error_table cimport ErrorTable
+from sstruct._oracles.chain._max_marginals cimport chain_max_marginals
 from sstruct._oracles.chain._top_k cimport ChainRanking
-from sstruct._oracles.chain._viterbi cimport (
-    MIN_PRUNED_LABELS, chain_max_marginals, transition_bounds, viterbi_labels)
+from sstruct._oracles.chain._viterbi cimport MIN_PRUNED_LABELS, transition_bounds, viterbi_labels
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._node_labels cimport collect_labels, forget_labels
 from sstruct._problems.core._node_weights cimport (
@@ -712,7 +712,7 @@ def max_marginals(ChainProblem problem not None, const double[::1] w):
                 problem.potentials(i, &w[0], 0.0)
                 chain_max_marginals(
                     &problem.theta[0], problem.length[i], K, KP, problem.edge, problem.edge_step,
-                    &problem.best[0], &backward[0], &problem.origin[0])
+                    NULL, &problem.best[0], &backward[0], &problem.origin[0])
                 for l in range(problem.length[i]):
                     for k in range(K):
                         scores[at + l, k] = problem.best[l * KP + k]
