@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from inspect import Parameter, signature
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -336,7 +338,8 @@ def make_flat_scorer(metric: Callable[..., Any], **kwargs: Any) -> Callable[...,
     **kwargs : dict
         Further arguments of the metric, such as `average`, and those of scikit-learn's
         ``make_scorer``: ``greater_is_better=False`` for a loss, and
-        ``response_method="predict_proba"`` for a metric of probabilities.
+        ``response_method="predict_proba"`` for a metric of probabilities, whose `labels` are by
+        default the ``classes_`` of the estimator.
 
     Returns
     -------
@@ -350,7 +353,18 @@ def make_flat_scorer(metric: Callable[..., Any], **kwargs: Any) -> Callable[...,
     >>> make_flat_scorer(flat_f1_score, average="macro")
     make_scorer(flat_f1_score, response_method='predict', average=macro)
     """
-    return make_scorer(metric, **kwargs)
+    scorer = make_scorer(metric, **kwargs)
+    if kwargs.get("response_method") == "predict_proba" and "labels" not in kwargs:
+        labels = signature(metric).parameters.get("labels")
+        if labels is not None and labels.default is Parameter.empty:
+            return partial(_score_with_classes, metric, kwargs)
+    return scorer
+
+
+def _score_with_classes(metric, arguments, estimator, X, y_true, **keywords):
+    """Return the score of a metric that requires the labels of the columns."""
+    scorer = make_scorer(metric, labels=estimator.classes_, **arguments)
+    return scorer(estimator, X, y_true, **keywords)
 
 
 flat_accuracy_scorer = make_flat_scorer(flat_accuracy_score)
