@@ -224,7 +224,7 @@ class PerNode(
         X_out : same type as X
             The transformed nodes.
         """
-        return self._apply("transform", X, fitted=True)
+        return self._apply("transform", X)
 
     @available_if(_transformers_have("inverse_transform"))
     def inverse_transform(self, X: Iterable[Any]) -> Any:
@@ -240,28 +240,20 @@ class PerNode(
         X_original : same type as X
             The nodes in the original feature space.
         """
-        return self._apply("inverse_transform", X, fitted=False)
+        return self._apply("inverse_transform", X)
 
-    def _expected_input(self, fitted):
-        """Return the ExpectedInput; with `fitted`, X must have the features seen in fit."""
-        name = type(self).__name__
-        if not fitted:
-            return ExpectedInput(name)
-        return ExpectedInput(name, self.n_features_in_, getattr(self, "feature_names_in_", None))
-
-    def _apply(self, method, X, fitted):
-        """Call a method of the fitted transformers.
-
-        With `fitted`, X must have the features seen in fit.
-        """
+    def _apply(self, method, X):
+        """Call a method of the fitted transformers."""
         self = self._require_fitted()  # a copy, safe from concurrent fits
         given = structures_of(items_of(X))
         items = given.items
-        nodes = pack_nodes(self._expected_input(fitted), items, numeric=False)
         edge_transformer, edge_rows = getattr(self, "edge_transformer_", None), None
         edges = None if edge_transformer is None else given.edges
-        names = getattr(self, "feature_names_in_", None)
-        if method == "transform":
+        names, forward = getattr(self, "feature_names_in_", None), method == "transform"
+        width = self.n_features_in_ if forward else _n_features_out(self.transformer_)
+        expected = ExpectedInput(type(self).__name__, width, names if forward else None)
+        nodes = pack_nodes(expected, items, numeric=False)
+        if forward:
             names = _names_out(self.transformer_, nodes)
         out = _call_unless_empty(self.transformer_, method, _rows(items, nodes), nodes is not None)
         out = _split_like(items, nodes, out, names)
@@ -296,7 +288,7 @@ class PerNode(
             self._check_transformer(name)
         given = structures_of(items_of(X))
         items = given.items
-        expected = self._expected_input(fitted=False)
+        expected = ExpectedInput(type(self).__name__)
         nodes = pack_nodes(expected, items, numeric=False)
         edges = self._edges(given, nodes)
         labels = y
@@ -440,10 +432,15 @@ def _call_unless_empty(transformer, method, rows, rows_are_nodes=True):
         return getattr(transformer, method)(rows)
     if method == "inverse_transform":
         return np.empty((0, getattr(transformer, "n_features_in_", 0)))
+    return np.empty((0, _n_features_out(transformer) or 0))
+
+
+def _n_features_out(transformer):
+    """Return the number of columns of the output of a fitted transformer, or None if unknown."""
     try:
-        return np.empty((0, len(transformer.get_feature_names_out())))
-    except (AttributeError, ValueError):  # unknown number of columns
-        return np.empty((0, 0))
+        return len(transformer.get_feature_names_out())
+    except (AttributeError, ValueError):
+        return None
 
 
 def _count_columns(rows):

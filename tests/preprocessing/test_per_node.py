@@ -93,6 +93,16 @@ def test_sparse_rows_stay_sparse(items, transformer):
         assert all(sparse.issparse(item) and item.format == "csr" for item in found)
 
 
+def test_samples_without_nodes_are_mapped_back(items):
+    per_node = PerNode(PCA(2)).fit(items)
+    for empty in ([], np.empty((0, 3))):
+        out = per_node.transform([empty] * 2)
+        assert [item.shape for item in out] == [(0, 2)] * 2
+        assert [item.shape for item in per_node.inverse_transform(out)] == [(0, 3)] * 2
+    with pytest.raises(ValueError, match=r"X\[0\] has 3 features, expected 2"):
+        per_node.inverse_transform(items)
+
+
 def test_stacked_arrays_and_rows(rng):
     X = rng.standard_normal((4, 5, 3))
     flat = X.reshape(20, 3)

@@ -188,8 +188,15 @@ def _features(parts, t, expected):
         out.append(part)
         if part.shape[0]:
             some.append(part)
-    if not expected:
-        raise ValueError(f"type {t} of X has 0 features, expected at least 1")
+    if expected is None:
+        raise ValueError(
+            f"no sample of X has nodes of type {t}, so its number of features F_t is unknown; pass "
+            "arrays of shape (0, F_t) for it and its labels in classes, or remove the type"
+        )
+    if expected == 0:
+        raise ValueError(
+            f"type {t} of X has 0 features, expected at least 1, such as a column of ones"
+        )
     n_sparse = sum(map(sparse.issparse, some))
     if n_sparse not in (0, len(some)):
         raise TypeError(

@@ -354,6 +354,17 @@ def test_a_fit_needs_a_node():
             TypedGraphCRFSSVM().fit(X, [[]] * len(X))
 
 
+def test_types_without_nodes_or_features(rng):
+    nodes, y = np.arange(4.0).reshape(2, 2), [[[0, 1], []]] * 2
+    with pytest.raises(ValueError, match=r"no sample of X has nodes of type 1, .*\(0, F_t\)"):
+        TypedGraphCRFSSVM().fit([([nodes, []], {})] * 2, y)
+    with pytest.raises(ValueError, match="type 1 of X has 0 features, expected at least 1"):
+        TypedGraphCRFSSVM().fit([([nodes, np.ones((2, 0))], {})] * 2, [[[0, 1]] * 2] * 2)
+    model = TypedGraphCRFSSVM(classes=[[0, 1], ["a", "b"]], random_state=0)
+    model.fit([([nodes, np.ones((0, 3))], {})] * 2, y)  # as the first error advises
+    assert len(model.predict([([nodes, np.ones((2, 3))], {})])[0][1]) == 2
+
+
 def test_unseen_pairs_of_types_in_prediction(rng):
     X, y = make(rng)
     model = TypedGraphCRFSSVM(random_state=0).fit(X, y)
