@@ -118,9 +118,10 @@ def span_match_counts(
     rows = []
     for kind in (None, *sorted({span[2] for part in spans for span in part})):
         kind_spans = [[span for span in part if kind is None or span[2] == kind] for part in spans]
+        first, closest = (_pairs(*kind_spans, choose) for choose in (_first, _closest))
         for matching in MATCHINGS:
             counts = dict.fromkeys(OUTCOMES, 0)
-            for true, predicted in _pairs(*kind_spans, _closest if matching == "type" else _first):
+            for true, predicted in closest if matching == "type" else first:
                 counts[_outcome(matching, true, predicted)] += (true or predicted)[3]
             rows.append({"type": kind, "matching": matching, **counts, **_scores(counts)})
     return rows
@@ -142,8 +143,8 @@ def span_lists(both, weights=None):
 
 
 def _first(predicted, overlapping):
-    """Return the true span with the bounds of the predicted one, or the first that overlaps."""
-    return next((true for true in overlapping if true[:2] == predicted[:2]), overlapping[0])
+    """Return the first overlapping true span; one with equal bounds is the only one."""
+    return overlapping[0]
 
 
 def _closest(predicted, overlapping):
@@ -158,14 +159,11 @@ def _closest(predicted, overlapping):
 
 def _pairs(true, predicted, choose):
     """Return pairs of a true and a predicted span; None for spans without a counterpart."""
-    pairs, first, matched = [], 0, set()
-    for span in predicted:
-        while first < len(true) and true[first][1] <= span[0]:
-            first += 1
-        overlapping, k = [], first
-        while k < len(true) and true[k][0] < span[1]:
-            overlapping += [true[k]] if true[k][0] not in matched else []
-            k += 1
+    first = np.searchsorted([each[1] for each in true], [span[0] for span in predicted], "right")
+    last = np.searchsorted([each[0] for each in true], [span[1] for span in predicted])
+    pairs, matched = [], set()
+    for span, i, k in zip(predicted, first.tolist(), last.tolist()):
+        overlapping = [each for each in true[i:k] if each[0] not in matched]
         match = choose(span, overlapping) if overlapping else None
         pairs.append((match, span))
         if match is not None:
