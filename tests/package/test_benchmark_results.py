@@ -3,6 +3,7 @@
 import csv
 import re
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -56,10 +57,15 @@ def test_the_manual_gives_the_commands_of_its_figures(file):
                 assert row["commit"] in page
 
 
+def rows_of(name):
+    """Return the rows of a file."""
+    with open(ROOT / "benchmarks" / "results" / f"{name}.csv", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
 def ratios(name, ours, theirs):
     """Return the quotients of two columns of a file, sorted."""
-    with open(ROOT / "benchmarks" / "results" / f"{name}.csv", newline="") as lines:
-        return sorted(float(row[ours]) / float(row[theirs]) for row in csv.DictReader(lines))
+    return sorted(float(row[ours]) / float(row[theirs]) for row in rows_of(name))
 
 
 def test_ranges_of_cuts_and_moves_are_those_of_the_rows():
@@ -71,6 +77,24 @@ def test_ranges_of_cuts_and_moves_are_those_of_the_rows():
     ):
         found = ratios(*columns)
         assert text.format(f"{found[0]:.2f} to {found[-1]:.2f}") in page
+
+
+def test_figures_of_the_readme_are_those_of_the_rows():
+    cuts = ratios("cuts", "graph_cut_ms", "pymaxflow_ms")
+    moves = ratios("expansion", "sstruct_ms", "gco_ms")
+    no_higher = sum(float(row["gco_energy_pct"]) >= 0 for row in rows_of("expansion"))
+    chain, _, crf, *_ = rows_of("chunking")
+    usps = rows_of("multiclass")[0]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for row in (
+        f"Minimum cuts of {len(cuts)} grids and images | {median(cuts):.2f} of the time (median)",
+        f"Alpha-expansion on {len(moves)} problems | {median(moves):.2f} of the time (median), "
+        f"energy no higher on {no_higher} |",
+        f"| F1 {chain['chunk_f1']} in {chain['seconds_from_dicts']} s |",
+        f"{crf['chunk_f1']} in {float(crf['seconds_from_dicts']):.0f} s |",
+        f"| {float(usps['sstruct_seconds']):.2f} s | LIBLINEAR: {usps['liblinear_seconds']} s |",
+    ):
+        assert row in text
 
 
 def test_the_page_is_read_in_five_minutes():
