@@ -259,7 +259,8 @@ class ConformalSSVM(HeldOutPredictor):
         """
         self._check()
         X, y = self._samples(X, y)
-        parts = self._held_out(X, y, sample_weight, self._splits(X, y, groups))
+        splits = self._splits(X, y, sample_weight, groups)
+        parts = self._held_out(X, y, sample_weight, splits)
         parts_scores = [self._scores(*part) for part in parts]
         scores, samples, weights = zip(*parts_scores, strict=True)
         first = np.cumsum([0, *map(len, weights)])

@@ -17,6 +17,7 @@ from sstruct._checks.arrays import is_partitioned
 from sstruct._checks.shown import shortened
 from sstruct._compat import safe_indexing
 from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.fit import check_samples
 from sstruct._estimators.core.fitted_state import (
     FittedState,
     Of,
@@ -125,10 +126,11 @@ class HeldOutMetaEstimator(MetaSSVM):
             for model, (_, test) in zip(models, splits, strict=True)
         ]
 
-    def _splits(self, X, y, groups):
-        """Return the pairs of rows for training and for testing, validated; () if frozen."""
+    def _splits(self, X, y, sample_weight, groups):
+        """Validate all samples; return the pairs of rows for training and testing, () if frozen."""
         if isinstance(self.estimator, FrozenEstimator):
             return ()
+        check_samples(clone(self.estimator)._structure(), X, y, sample_weight)
         splits = splits_of(self.cv, get_tags(self).estimator_type == "classifier", X, y, groups)
         check_splits(splits, n_samples_of(X), self.cv)
         return splits

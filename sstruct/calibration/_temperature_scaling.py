@@ -211,7 +211,8 @@ class CalibratedSSVM(HeldOutPredictor):
         """
         self._check()
         X, y = self._samples(X, y)
-        parts = self._held_out(X, y, sample_weight, self._splits(X, y, groups))
+        splits = self._splits(X, y, sample_weight, groups)
+        parts = self._held_out(X, y, sample_weight, splits)
         held_out = [HeldOut(*model._fitted(), *part) for model, *part in parts]
         exact = all(each.inexact is None for each in held_out)
         temperature, problem = fit_temperature(mean_loss(held_out, exact))

@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from sstruct import ChainSSVM, MulticlassSSVM, PathCV
 from sstruct.calibration import CalibratedSSVM, ConformalSSVM, TunedThresholdSSVM
 from sstruct.preprocessing import PerNode
 from sstruct.solvers import MPBCFW
@@ -95,6 +96,25 @@ def test_groups_are_passed_to_the_splitter(kind):
     cv = [*GroupKFold(4).split(X, groups=groups)]
     expected = kind.make(kind.inner(), cv=cv).fit(X, y)
     assert equal(kind.results(grouped, X), kind.results(expected, X))
+
+
+@pytest.mark.parametrize("kind", [*list(KINDS.values())[:3], Kind(PathCV, chain, (), "predict")])
+def test_errors_have_the_index_among_all_samples(kind):
+    X, y = kind.data()
+    X[-1][0] = np.nan
+    with pytest.raises(ValueError, match=rf"X\[{len(X) - 1}\].*NaN"):
+        kind.make(kind.inner(), cv=3).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [CalibratedSSVM, KINDS["nodes"].make, PathCV])
+def test_unknown_labels_are_found_before_the_split(kind):
+    X = np.random.default_rng(0).normal(size=(9, 2))
+    for y in (np.array([0, 1, np.nan] * 3), ["a", "b", None] * 3):
+        with pytest.raises(ValueError, match=r"y\[2\] is .*remove samples with unknown labels"):
+            kind(MulticlassSSVM(), cv=3).fit(X, y)
+    y = [np.array([0, 1])] * 8 + [np.array([0.0, np.nan])]
+    with pytest.raises(ValueError, match=r"y\[8\] at node 1 is NaN"):
+        kind(ChainSSVM(), cv=3).fit([X[:2]] * 9, y)
 
 
 @kinds

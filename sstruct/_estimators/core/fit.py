@@ -100,6 +100,16 @@ def check_given(structure, X=None, y=None, sample_weight=None):
     structure.check()
 
 
+def check_samples(structure, X, y, sample_weight):
+    """Raise the errors of ``fit`` for parameters and data, without a fit.
+
+    Meta-estimators call it before they split the samples, so that errors have indices of all
+    samples instead of those of a fold.
+    """
+    check_given(structure, X, y, sample_weight)
+    structure.train(X, y, sample_weight)
+
+
 def prepare_training(structure, samples, completion=None, validation=None, model=None):
     """Check parameters and data; return the Training of a fit.
 

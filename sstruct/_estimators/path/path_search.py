@@ -16,6 +16,7 @@ from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
 from sstruct._compat import safe_indexing
 from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.fit import check_samples
 from sstruct._estimators.core.fit_warnings import warn_of_empty
 from sstruct._estimators.core.partitions import Partitions
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep
@@ -98,6 +99,8 @@ class PathSearch:
             partitions = Partitions.from_arguments(X, y, are_rows)
             X, y = partitions.X, partitions.y
         X, y = as_rows(X, "X"), as_rows(y, "y")
+        if partitions is None and known:
+            check_samples(clone(self.estimator)._structure(), X, y, sample_weight)
         n_samples = n_samples_of(X)
         weights = None if sample_weight is None else sliceable_weights(sample_weight, n_samples)
         scorer = check_scoring(self.estimator, scoring=self.scoring)
