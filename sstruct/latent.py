@@ -186,7 +186,7 @@ class LatentSSVM(MetaSSVM):
         ConvergenceWarning
             If `max_rounds` is reached before convergence to `tol`.
         """
-        self._settings(LatentFit).run((X, y, sample_weight), self._publish)
+        self._settings(LatentFit).run((X, y, self._routed(sample_weight)), self._publish)
         if not self.converged_:
             warn_user(
                 f"LatentSSVM reached max_rounds={self.max_rounds}, and the objective still "

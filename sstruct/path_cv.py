@@ -189,7 +189,8 @@ class PathCV(MetaSSVM, Generic[Estimator]):
         self
             The fitted estimator.
         """
-        self._settings(PathSearch).run(X, y, sample_weight, groups, self._publish)
+        weights = self._routed(sample_weight)
+        self._settings(PathSearch).run(X, y, weights, groups, self._publish)
         return self
 
     def _stored_with(self, template):

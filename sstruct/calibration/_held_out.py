@@ -118,8 +118,9 @@ class HeldOutMetaEstimator(MetaSSVM):
         )
         if isinstance(self.estimator, FrozenEstimator):
             return [(copy(self.estimator.estimator), X, y, weights)]
+        own = None if self._routed(sample_weight) is None else weights
         models = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_rows)(self.estimator, X, y, weights, train) for train, _ in splits
+            delayed(_fit_rows)(self.estimator, X, y, own, train) for train, _ in splits
         )
         return [
             (model, *_rows(test, X, y, weights))
@@ -142,6 +143,7 @@ class HeldOutMetaEstimator(MetaSSVM):
         """
         if isinstance(self.estimator, FrozenEstimator):
             return parts[0][0]
+        sample_weight = self._routed(sample_weight)
         weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
         return clone(self.estimator).fit(X, y, **weighted)
 

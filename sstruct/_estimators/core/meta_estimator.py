@@ -6,9 +6,11 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from sklearn import get_config
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 
 from sstruct._estimators.core.base import BaseSSVM, tokenized
@@ -61,6 +63,28 @@ class MetaSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             for name in ("estimator_type", "target_tags", "input_tags", "classifier_tags"):
                 setattr(tags, name, getattr(inner, name))
         return tags
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Get metadata routing of this object: ``fit`` routes sample_weight to the estimator.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            Routing information.
+        """
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        return router.add(estimator=self.estimator, method_mapping=mapping)
+
+    def _routed(self, sample_weight):
+        """Return the sample weights of the fits, or None if the estimator does not request them.
+
+        Without metadata routing, they are those of this object.
+        """
+        if sample_weight is None or not get_config()["enable_metadata_routing"]:
+            return sample_weight
+        routed = process_routing(self, "fit", sample_weight=sample_weight)
+        return routed.estimator.fit.get("sample_weight")
 
     def _settings(self, kind):
         """Return a dataclass whose fields are parameters."""
