@@ -97,8 +97,11 @@ class ConformalSSVM(HeldOutPredictor):
         Between 0 and 1. Other levels can be passed to :meth:`predict_set` without another fit.
     k : int, default=100
         Largest number of labelings of a sample that are examined, as for
-        :meth:`ChainSSVM.predict_top_k`. Not used for nodes. For the spans of SegmentSSVM, which are
-        compared exactly, it is only used if the threshold is infinite.
+        :meth:`ChainSSVM.predict_top_k`. Not used for nodes. Spans of ChainSSVM are found only if
+        one of these labelings has them. The k best labelings of a long sequence differ in few
+        nodes, so pass sentences instead of documents, or increase k, if true spans are not found:
+        the confidence level then requires an infinite threshold, and ``fit`` issues a warning.
+        Spans of SegmentSSVM are compared exactly; k is only used if the threshold is infinite.
     scheme : {"bio", "bioes", "bilou", "iob1", "io"}, default="bio"
         Label scheme of spans, as for :func:`sstruct.spans.spans_of`. Not supported for SegmentSSVM,
         whose spans are its segments.
@@ -316,7 +319,7 @@ class ConformalSSVM(HeldOutPredictor):
         unlisted = np.count_nonzero(held_out.scores == np.inf)
         what = {"nodes": "labels"}.get(self.target, self.target)
         searched = self.target == "spans" and isinstance(self.estimator_, ChainSSVM)
-        advice = " or a larger k" if searched else ""
+        advice = ", shorter sequences or a larger k" if searched else ""
         return reason + (
             f"{unlisted} of {len(held_out.scores)} true {what} of held-out samples are impossible "
             f"for the model or not found by it; use a lower level{advice}"

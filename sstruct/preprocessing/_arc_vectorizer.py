@@ -63,7 +63,8 @@ class ArcVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wrap_out
         Number of columns of each of the 30 templates. With fewer, more combinations share weights.
     labeled : bool, default=False
         Whether to add ``label_features``, with 9 templates of `n_label_buckets` columns, for
-        ``DependencySSVM(labeled=True)``.
+        ``DependencySSVM(labeled=True)``. Without them, it learns weights of the 30 templates of
+        arcs for each label, which takes much more time and memory.
     n_label_buckets : int, default=4096
         Number of columns of each template of label features. The number of weights is 9 times this
         number times the number of labels.

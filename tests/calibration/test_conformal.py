@@ -361,6 +361,14 @@ def test_poses_and_types_of_nodes_equal_their_max_marginals():
         np.testing.assert_array_equal(model.conformity_scores_, np.sort(gaps))
 
 
+def test_the_warning_of_missing_spans_says_what_to_do():
+    rng = np.random.default_rng(0)
+    y = [TAGS[rng.integers(0, 5, 8)] for _ in range(50)]
+    estimator = chain().fit([np.zeros((8, 1))] * 50, y)
+    with pytest.warns(UserWarning, match=r"true spans .* shorter sequences or a larger k$"):
+        split(estimator, [np.zeros((8, 1))] * 50, y, target="spans", k=1)
+
+
 def test_masks_and_unseen_labels_have_infinite_scores(data):
     X, y = data
     straight = chain(transition_mask=lambda a, b: a is None or b is None or a == b)
