@@ -55,6 +55,20 @@ def make(rng, sizes, n_weights, as_sparse=False, sparsity=0.0):
     return made, CallableProblem(calls)
 
 
+def planes_of(problem, i):
+    """Return the known planes of a block by code, each as (psi, loss); 0 is the true labeling's."""
+    kept, found = problem.planes(), {0: (np.zeros(problem.n_weights), 0.0)}
+    sizes = np.stack([kept["plane_size"], np.where(kept["plane_dense"], 0, kept["plane_size"])])
+    end, index_end = sizes.cumsum(axis=1)
+    for at in np.flatnonzero(kept["plane_block"] == i):
+        size, psi = kept["plane_size"][at], np.zeros(problem.n_weights)
+        index = kept["plane_index"][index_end[at] - size : index_end[at]]
+        index = np.arange(size) if kept["plane_dense"][at] else index  # 0 entries are dense
+        psi[index] = kept["plane_value"][end[at] - size : end[at]]
+        found[int(kept["plane_code"][at])] = psi, kept["plane_loss"][at]
+    return found
+
+
 @settings(max_examples=40)
 @given(
     seed=st.integers(0, 2**20),
@@ -79,10 +93,10 @@ def test_all_methods_agree_with_enumerated_planes(new_rng, seed, n_weights, as_s
             assert value == best
             assert exact
             assert work == problem.oracle_work
-            psi, loss = problem.py_planes(i)[mine[0]]
+            psi, loss = planes_of(problem, i)[mine[0]]
             assert weight * loss - psi @ w == value
             planes[int(mine[0])] = psi, loss
-        known = problem.py_planes(i)
+        known = planes_of(problem, i)
         assert set(known) >= set(planes)
         # Known planes are distinct.
         assert len({(psi.tobytes(), loss) for psi, loss in known.values()}) == len(known)
@@ -104,29 +118,23 @@ def test_all_methods_agree_with_enumerated_planes(new_rng, seed, n_weights, as_s
     calls = problem.calls
     restored = CallableProblem(calls)
     restored.restore_memory(kept)
-    for i in range(4):
-        for (a, plane), (b, same) in zip(
-            problem.py_planes(i).items(), restored.py_planes(i).items(), strict=True
-        ):
-            assert a == b
-            np.testing.assert_array_equal(plane[0], same[0])
-            assert plane[1] == same[1]
+    for name, array in problem.planes().items():
+        np.testing.assert_array_equal(restored.planes()[name], array)
     assert restored.counts() == problem.counts()
 
 
 @pytest.mark.parametrize("slack", [False, True])
 def test_certificates_do_not_store_planes(rng, slack):
     made, problem = make(rng, (5, 4, 6), 5)
-    before = problem.py_planes(1)
     w = rng.standard_normal(5)
     solved = SlackProblem(problem) if slack else problem
     total, exact = full_pass(ThreadPool(solved), w, np.full(3, 1 / 3))
     reference = SlackProblem(made.problem, "bisecting") if slack else made.problem
     assert total == pytest.approx(full_pass(ThreadPool(reference), w, np.full(3, 1 / 3))[0])
     assert exact or slack
-    assert list(problem.py_planes(1)) == list(before) == [0]
+    assert len(problem.planes()["plane_code"]) == 0
     problem.best_code(1, w)
-    assert len(problem.py_planes(1)) <= 2
+    assert len(problem.planes()["plane_code"]) <= 1
 
 
 @given(st.lists(st.tuples(*[st.sampled_from([-1.5, -0.0, 0.0, 2.0])] * 2)))

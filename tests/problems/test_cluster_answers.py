@@ -11,6 +11,7 @@ from sstruct._problems.custom._callable import CallableProblem
 from sstruct._problems.custom._plane_table import plane_hash
 from sstruct._problems.custom.oracle_calls import Constraint, OracleCalls
 from tests.estimators.custom.choices import Choice, ConstrainedChoice, make_choices
+from tests.problems.test_callable import planes_of
 
 INDEX = st.lists(st.integers(0, 40), unique=True, max_size=5).map(sorted)
 PLANE = st.tuples(st.booleans(), INDEX, st.floats(0, 5), st.floats(0, 5))
@@ -76,7 +77,7 @@ def test_planes_match_local_problem(rng, as_sparse, n_threads):
     answers, hashes = unpacked(*found), []
     for i, (index, value, loss, excess) in zip(blocks.tolist(), answers, strict=True):
         code = problem.best_code(i, w)[0]
-        psi, expected = problem.py_planes(i)[int(code[0])]
+        psi, expected = planes_of(problem, i)[int(code[0])]
         dense = np.zeros(5)
         dense[slice(None) if index is None else index] = value
         np.testing.assert_array_equal(dense, psi)

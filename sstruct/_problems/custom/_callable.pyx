@@ -374,19 +374,6 @@ cdef class CallableProblem(BlockProblem):
                 kept, name, np.int64, self.n_blocks, least=0, most=MAX_COUNT // self.n_blocks)
         self.restore_planes(kept)
 
-    def py_planes(self, Py_ssize_t i):
-        """Return the planes of a block by code, each as (psi, loss)."""
-        self._check_block(i)
-        cdef int32_t k
-        cdef double[::1] out
-        found = {}
-        for k in range(self.table.counts[i]):
-            if self.table.planes[i][k].used:
-                out = np.zeros(self.n_weights)
-                plane_add(&self.table.planes[i][k], 1, &out[0])
-                found[k] = np.asarray(out), self.table.planes[i][k].loss
-        return found
-
     def best_code(self, Py_ssize_t i, const double[::1] w, double loss_weight=1.0):
         """Return (code, value, work, exact)."""
         # `scores` reads the weights again, so that they must still exist.
