@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sstruct._checks.warn import warn_user
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.fitted_state import reads_one_fit
-from sstruct._estimators.core.meta_estimator import MetaSSVM, if_fitted_has
+from sstruct._estimators.core.meta_estimator import MetaSSVM, if_fitted_has, predict_given
 from sstruct._estimators.core.missing_methods import Missing, no_probabilities
 from sstruct._estimators.latent.latent_fit import LatentFit
 from sstruct._estimators.latent.latent_state import LATENT_STATE
@@ -231,7 +231,7 @@ class LatentSSVM(MetaSSVM):
         """
         if self._n_states > 1:
             return self._with_states().predict(X, y_partial)
-        return self.estimator_.predict(X, *([] if y_partial is None else [y_partial]))
+        return predict_given(self.estimator_, X, y_partial)
 
     @if_fitted_has("decision_function")
     @reads_one_fit

@@ -16,7 +16,7 @@ from sstruct._checks.parameters import check_number
 from sstruct._checks.types import NumericArrayLike
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.fitted_state import check_parameters, reads_one_fit
-from sstruct._estimators.core.meta_estimator import MetaSSVM, if_fitted_has
+from sstruct._estimators.core.meta_estimator import MetaSSVM, if_fitted_has, predict_given
 from sstruct._estimators.core.missing_methods import Missing, no_probabilities
 from sstruct._estimators.path.folds import scores_at
 from sstruct._estimators.path.path_search import PathSearch
@@ -221,20 +221,22 @@ class PathCV(MetaSSVM, Generic[Estimator]):
         return scores_at(fitted._folds, lam)
 
     @if_fitted_has("predict")
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, y_partial: Any = None) -> Any:
         """Predict with the best estimator.
 
         Parameters
         ----------
         X : as in :meth:`fit`
             Samples.
+        y_partial : as in the estimator's ``predict``, optional
+            Known labels.
 
         Returns
         -------
         As the estimator's ``predict``.
             The predictions.
         """
-        return self._best().predict(X)
+        return predict_given(self._best(), X, y_partial)
 
     @if_fitted_has("decision_function")
     def decision_function(self, X: Any) -> Any:
@@ -253,7 +255,7 @@ class PathCV(MetaSSVM, Generic[Estimator]):
         return self._best().decision_function(X)
 
     @if_fitted_has("predict_top_k")
-    def predict_top_k(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def predict_top_k(self, X: Any, k: int, **keywords: Any) -> tuple[np.ndarray, np.ndarray]:
         """Predict the k best labelings with the best estimator.
 
         Parameters
@@ -262,13 +264,15 @@ class PathCV(MetaSSVM, Generic[Estimator]):
             Samples.
         k : int
             Number of labelings.
+        **keywords : dict
+            Further arguments of the estimator's ``predict_top_k``.
 
         Returns
         -------
         As the estimator's ``predict_top_k``.
             Labelings and their scores.
         """
-        return self._best().predict_top_k(X, k)
+        return self._best().predict_top_k(X, k, **keywords)
 
     predict_proba = Missing(no_probabilities)
     predict_log_proba = Missing(no_probabilities)

@@ -2,7 +2,6 @@
 
 from copy import copy
 from dataclasses import dataclass, field
-from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +23,12 @@ from sstruct._estimators.core.fitted_state import (
     check_parameters,
     reads_one_fit,
 )
-from sstruct._estimators.core.meta_estimator import MetaSSVM, inner_estimator, search_hint
+from sstruct._estimators.core.meta_estimator import (
+    MetaSSVM,
+    inner_estimator,
+    predict_given,
+    search_hint,
+)
 from sstruct._estimators.path.folds import (
     as_rows,
     check_splits,
@@ -209,13 +213,7 @@ class HeldOutPredictor(HeldOutMetaEstimator):
         As the estimator's ``predict``.
             The predictions.
         """
-        if y_partial is None:
-            return self.estimator_.predict(X)
-        if "y_partial" not in signature(self.estimator_.predict).parameters:
-            raise TypeError(
-                f"{type(self.estimator_).__name__} does not support y_partial, which must be None"
-            )
-        return self.estimator_.predict(X, y_partial)
+        return predict_given(self.estimator_, X, y_partial)
 
 
 def _rows(rows, X, y, weights):

@@ -11,7 +11,15 @@ from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sstruct import ChainSSVM, GridCRFSSVM, MulticlassSSVM, PathCV, Sequences, ssvm_path
+from sstruct import (
+    ChainSSVM,
+    GridCRFSSVM,
+    MulticlassSSVM,
+    PathCV,
+    SegmentSSVM,
+    Sequences,
+    ssvm_path,
+)
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep
 from sstruct.datasets import make_grids, make_sequences
 from sstruct.metrics import flat_f1_score, make_flat_scorer
@@ -96,6 +104,9 @@ def test_refit(chains, search):
     assert search.score(X, y) == fitted.score(X, y)
     assert len(search.decision_function(X)) == len(X)
     assert len(search.predict_top_k(X[:2], 2)[0]) == 2
+    other = [(labels[0] + 1) % 4 for labels in search.predict(X[:2])]
+    partial = [[label, *[-1] * (len(labels) - 1)] for label, labels in zip(other, y)]
+    assert [labels[0] for labels in search.predict(X[:2], partial)] == other
     assert search.n_features_in_ == fitted.n_features_in_
     np.testing.assert_array_equal(search.classes_, fitted.classes_)
     without = clone(search).set_params(refit=False).fit(X, y)
@@ -183,6 +194,18 @@ def test_search_over_a_grid(chains, warm_start):
     np.testing.assert_allclose(
         search.cv_results_["mean_test_score"], other.cv_results_["mean_test_score"], atol=0.03
     )
+
+
+def test_arguments_of_methods_go_through(chains):
+    X, y = chains
+    options = {"lams": [1.0], "cv": 2}
+    segments = PathCV(SegmentSSVM(self_transitions=True, random_state=0), **options).fit(X, y)
+    spans, _ = segments.predict_top_k(X[:1], 2, spans=True)
+    assert spans[0][0][0][0] == 0  # the start of the first span of the best segmentation
+    rows = PathCV(MulticlassSSVM(random_state=0), **options)
+    rows.fit(np.eye(3).repeat(4, axis=0), np.arange(3).repeat(4))
+    with pytest.raises(TypeError, match="MulticlassSSVM does not support y_partial"):
+        rows.predict(np.eye(3), [0, 1, 2])
 
 
 def test_parameters_of_the_estimator_go_through(chains):

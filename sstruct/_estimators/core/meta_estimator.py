@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -36,6 +37,15 @@ def if_fitted_has(name):
         return True
 
     return available_if(check)
+
+
+def predict_given(model, X, y_partial):
+    """Return the predictions of a fitted estimator, given known labels unless they are None."""
+    if y_partial is None:
+        return model.predict(X)
+    if "y_partial" not in signature(model.predict).parameters:
+        raise TypeError(f"{type(model).__name__} does not support y_partial, which must be None")
+    return model.predict(X, y_partial)
 
 
 def search_hint(value):
