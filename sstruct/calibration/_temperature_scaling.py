@@ -24,7 +24,7 @@ from sstruct._estimators.core.fitted_state import (
     reads_one_fit,
 )
 from sstruct._estimators.core.meta_estimator import inner_estimator
-from sstruct._estimators.core.missing_methods import AvailableIf
+from sstruct._estimators.core.missing_methods import AvailableIf, Missing, only_proba
 from sstruct._input.label_schemes import LabelCodes, spans_in
 from sstruct.calibration._held_out import WITH_DISTRIBUTION, HeldOutPredictor
 from sstruct.spans import Scheme
@@ -256,6 +256,8 @@ class CalibratedSSVM(HeldOutPredictor):
         """
         structure, model, samples, distribution = self._distribution(X)
         return structure.like_input(model, samples, distribution.marginals(self._scale))
+
+    predict_log_proba = Missing(only_proba)
 
     @partial(AvailableIf, _has_exact_sums)
     @reads_one_fit

@@ -414,6 +414,8 @@ def test_one_graph_with_a_cycle_makes_a_model_approximate():
 def test_methods_that_an_estimator_lacks():
     model, X, _ = made("rows")
     assert not hasattr(model, "predict_spans")
+    with pytest.raises(AttributeError, match=r"no predict_log_proba: use .* of predict_proba"):
+        model.predict_log_proba(X)
     with pytest.raises(AttributeError, match=r"\(MulticlassSSVM\(\)\) has no predict"):
         model.predict_spans(X)
     with pytest.raises(TypeError, match="MulticlassSSVM does not support y_partial"):

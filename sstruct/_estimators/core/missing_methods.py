@@ -72,6 +72,14 @@ def no_probabilities(owner):
     )
 
 
+def only_proba(owner):
+    """Return the reason for the missing ``predict_log_proba`` of an estimator of probabilities."""
+    return (
+        "use numpy.log of the arrays of predict_proba, or log_proba for the log-probability of "
+        "labelings"
+    )
+
+
 def only_for_sequences(owner):
     """Return the reason for the missing ``predict_top_k``."""
     return (
