@@ -803,6 +803,7 @@ def test_uses_that_do_not_support_partitions(use, message):
         use([dask.delayed([])])
 
 
+@pytest.mark.usefixtures("client")
 def test_numbers_and_equal_strings_in_other_partitions():
     X = [dask.delayed([np.eye(2)]) for _ in range(2)]
     y = [dask.delayed([labels]) for labels in ([0, 1], ["0", "1"])]
