@@ -31,7 +31,7 @@ CHECKS_WITHOUT_DATA = (
     "check_valid_tag_types",
 )
 # Parameters whose values fit the labels or features of an example's samples only.
-FOR_SAMPLES = {"class_scores", "constraints", "prior", "transitions"}
+FOR_SAMPLES = {"class_scores", "classes", "constraints", "prior", "transitions"}
 # LinearSVC fails in the same case.
 REQUIRES_INTERCEPT = ("check_class_weight_classifiers", {"fit_intercept": False})
 examples = pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)
