@@ -118,9 +118,13 @@ def expanded(text, shared, own=()):
 
     Raises
     ------
-    KeyError
+    ValueError
         If a line ``<name>`` has no shared text.
     """
+    for name in PLACE.findall(text):
+        if name not in shared:
+            accepted = ", ".join(f"<{each}>" for each in shared)
+            raise ValueError(f"<{name}> has no shared text, expected one of {accepted}")
     text = PLACE.sub(lambda match: shared[match[1]], text)
 
     def entry(match):
@@ -183,7 +187,11 @@ def rewritten(path):
         body = "".join(lines[first:last])
         quote = body.index('"""') + 3
         head, inner = body[:quote], body[quote : body.rindex('"""')]
-        text = expanded(inspect.cleandoc(inner) + "\n", shared, OWN.get((path, name), ()))
+        own = OWN.get((path, name), ())
+        try:
+            text = expanded(inspect.cleandoc(inner) + "\n", shared, own)
+        except ValueError as error:
+            raise ValueError(f"{path}, {name}: {error}") from None
         inner = "".join(indent * (line != "\n") + line for line in text.splitlines(keepends=True))
         lines[first:last] = [head + inner.lstrip() + f'{indent}"""\n']
     return source, "".join(lines)
