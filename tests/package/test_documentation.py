@@ -120,7 +120,9 @@ def test_unknown_shared_entries_are_reported_with_the_file(tmp_path, monkeypatch
     (tmp_path / "sstruct" / "a.py").write_text('class A:\n    """One.\n\n    <d>\n    """\n')
     monkeypatch.setattr(expand, "ROOT", tmp_path)
     monkeypatch.setattr(expand, "TARGETS", {("a.py", "A"): ([expand.Common], [])})
-    with pytest.raises(ValueError, match="a.py, A: <d> has no shared text, expected one of <lam>"):
+    with pytest.raises(
+        ValueError, match=r"a\.py, A: <d> has no shared text, expected one of <lam>"
+    ):
         expand.rewritten("a.py")
 
 
