@@ -19,6 +19,9 @@ from sstruct._problems.custom._plane_table import dense_difference, sparse_diffe
 METHODS = ("joint_feature", "loss", "argmax")
 # Limit of nested containers in digests of samples.
 MAX_NESTING = 200
+# Smaller errors of bounds may be caused by rounding. Relative to the magnitudes of all terms of
+# scores, and of the score and the loss.
+BOUND_ROUNDING, BOUND_ERROR = 1e-6, 1e-3
 # Methods of which both must be implemented, or neither.
 FORMS = ("encode", "decode")
 
@@ -321,7 +324,10 @@ class OracleCalls:
         excess = 0.0
         if bound is not None:
             index, value = features if self.sparse else (slice(None), features)
-            excess = max(0.0, bound - float(w[index] @ value) - loss_weight * loss)
+            excess = bound - float(w[index] @ value) - loss_weight * loss
+            if excess < 0 < loss:
+                self._check_bound(i, w, features, loss_weight * loss, bound)
+            excess = max(0.0, excess)
         if self.sparse:
             return *sparse_difference(*self.truths[i], *features), loss, excess
         return *dense_difference(self.truths[i], features), loss, excess
@@ -340,6 +346,23 @@ class OracleCalls:
                 f"number with a magnitude of at most {LARGEST:g}"
             )
         return labeling, float(bound)
+
+    def _check_bound(self, i, w, features, weighted_loss, bound):
+        """Raise ValueError for a bound below the value of its own labeling, except for rounding."""
+        scores, terms = [], 0.0
+        for vector in (features, self.truths[i]):
+            index, value = vector if self.sparse else (slice(None), vector)
+            products = w[index] * value
+            scores.append(products.sum())
+            terms += np.abs(products).sum()
+        value = scores[0] + weighted_loss
+        tolerance = max(BOUND_ROUNDING * terms, BOUND_ERROR * (abs(scores[0]) + weighted_loss))
+        if bound < value - tolerance:
+            raise ValueError(
+                f"{self._at(i, 'bounded_argmax')} returned the bound {bound:g}, below {value:g}, "
+                "the score plus loss of its labeling. The bound must be at least the inner product "
+                "of w and joint_feature, plus loss_weight * loss, of any labeling"
+            )
 
     def potentials(self, i, w):
         """Return the argument of the oracle's searches: its potentials, or w by default."""

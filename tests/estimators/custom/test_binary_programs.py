@@ -296,6 +296,24 @@ def test_other_results_of_bounded_argmax_raise(rng, found, error):
         fit([rng.standard_normal((3, 2))], [0], Strange())
 
 
+@pytest.mark.parametrize("stored", [np.ravel, sparse.csr_array])
+def test_a_bound_below_the_value_of_its_labeling_raises(rng, stored):
+    class WithoutLoss(ConstrainedChoice):
+        def joint_feature(self, x, y):
+            return stored(x[[y]])
+
+        def bounded_argmax(self, x, w, y_true, loss_weight=1.0):
+            label = self.argmax(x, w, y_true, loss_weight)
+            return label, (x @ w).max()
+
+    message = (
+        r"X\[0\]: bounded_argmax returned the bound 0, below 0.5, the score plus loss of its "
+        r"labeling\. The bound must be at least"
+    )
+    with pytest.raises(ValueError, match=message):
+        fit([rng.standard_normal((2, 2))], [0], WithoutLoss())
+
+
 def test_state(rng):
     X, y, _ = make_programs(rng)
     model = fit(X, y, MILPOracle(max_nodes=10**6))
