@@ -131,9 +131,15 @@ cdef class IntervalProblem(BlockProblem):
 
     cdef int squared_distance(
             self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
-        cdef Py_ssize_t f
+        cdef Py_ssize_t l, f
+        cdef int sign
         self.difference[:] = 0
-        self.exchange(i, a, b, 1.0, &self.difference[0])
+        # Positions in both intervals are skipped, so that exchanging a and b does not change the bits.
+        for l in range(min(a[0], b[0]), max(a[1], b[1])):
+            sign = (a[0] <= l < a[1]) - (b[0] <= l < b[1])
+            if sign != 0:
+                for f in range(self.n_weights):
+                    self.difference[f] += sign * self.rows[self.offsets[i] + l, f]
         out[0] = 0
         for f in range(self.n_weights):
             out[0] += self.difference[f] * self.difference[f]

@@ -1,11 +1,13 @@
 """The problem of examples/compiled_problem, compiled as described in the manual."""
 
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 from sstruct import StructuredSVM
+from sstruct._testing import _problem_access as access
 from sstruct.solvers import MPBCFW
 from tests.package.compiled_examples import build
 from tests.reference import brute_force
@@ -83,6 +85,18 @@ def test_the_compiled_problem_trains_as_a_python_oracle(intervals, rng):
         assert model.objective_ == pytest.approx(python.objective_, rel=2e-6)
         assert model.predict(X).tolist() == python.predict(X).tolist()
         assert model.score(X, y) == pytest.approx(python.score(X, y), abs=1e-12)
+
+
+def test_distances_have_the_same_bits_for_exchanged_labelings(intervals, rng):
+    X, y = make_intervals(rng, n=3)
+    problem = intervals.IntervalProblem(X, y)
+    codes = np.array(PythonIntervals.labelings(6), dtype=np.int32)
+    for i, x in enumerate(X):
+        phi = np.array([x[a:b].sum(axis=0) for a, b in codes])
+        for j, k in combinations(range(len(codes)), 2):
+            distance = access.squared_distance(problem, i, codes[j], codes[k])
+            assert distance == access.squared_distance(problem, i, codes[k], codes[j])
+            assert distance == pytest.approx(np.sum((phi[j] - phi[k]) ** 2))
 
 
 def test_errors_for_invalid_problems(intervals, rng):
