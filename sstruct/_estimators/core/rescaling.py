@@ -35,10 +35,14 @@ def check_rescaling(structure):
 
 
 def _no_angular_search(structure):
-    return ValueError(
-        'search="angular" requires an oracle that is constrained in score and loss, which '
-        f'{structure.estimator_name} does not have; use search="auto" or "bisecting"'
-    )
+    if "oracle" in structure.parameters:
+        requirement = "an oracle with the method constrained_argmax"
+    else:
+        requirement = (
+            "an oracle that is constrained in score and loss, which "
+            f"{structure.estimator_name} does not have"
+        )
+    return ValueError(f'search="angular" requires {requirement}; use search="auto" or "bisecting"')
 
 
 def slack_rescaled(training, structure):

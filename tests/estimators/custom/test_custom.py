@@ -107,7 +107,7 @@ def test_slack_rescaling(rng, search, solver):
 
 def test_angular_search_needs_the_constrained_oracle(rng):
     X, y = make_choices(rng, n=4)
-    with pytest.raises(ValueError, match="which StructuredSVM does not have"):
+    with pytest.raises(ValueError, match="oracle with the method constrained_argmax; use search="):
         fit(X, y, rescaling="slack", search="angular")
     assert "bisecting" in fit(X, y, rescaling="slack", solver="ssg", max_iter=1).inference_
 
