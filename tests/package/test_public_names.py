@@ -1,5 +1,7 @@
 """Public modules have no public names other than their own."""
 
+import subprocess
+import sys
 from types import ModuleType
 
 import pytest
@@ -54,3 +56,20 @@ def test_public_names_are_listed(name):
 def test_functions_of_other_packages_cannot_be_imported():
     for name in ("f1_score", "accuracy_score", "np"):
         assert not hasattr(sstruct.metrics, name)
+
+
+def imported(statement, modules):
+    """Return those of `modules` that a new process has imported after a statement."""
+    code = f"{statement}\nimport sys\nprint(*sys.modules.keys() & {modules!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_optional_packages_are_imported_only_by_functions_that_use_them():
+    # Not pandas, which scikit-learn imports.
+    optional = {"clarabel", "dask", "distributed", "matplotlib", "onnx", "pooch", "skops", "tqdm"}
+    assert not imported(f"import {', '.join(sorted(MODULES))}", optional)
+
+
+def test_importing_sstruct_does_not_import_clusterings():
+    assert not imported("import sstruct", {"sklearn.cluster"})

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
@@ -103,6 +102,8 @@ def first_states(known, labels, n_states, random):
     ndarray of int32 of shape (n_nodes,)
         ``label * S + state``.
     """
+    from sklearn.cluster import KMeans  # a quarter of the time of importing sstruct
+
     states = labels * np.int32(n_states)
     for k in range(len(known.classes)):
         rows = np.flatnonzero(known.trained & (labels == k))
