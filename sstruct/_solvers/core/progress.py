@@ -59,35 +59,40 @@ class Bar:
 
 
 class Lines:
-    """A log record per pass, to the logger ``sstruct`` (to stderr if it has no handlers)."""
+    """A log record per pass, to the logger ``sstruct`` (to stderr if it has no handlers).
+
+    The level of the root logger does not apply, but that of this logger and ``logging.disable`` do.
+    The logger is shared by the fits of all threads, so it is not changed.
+    """
 
     def __init__(self, solver, tol):
         self.solver, self.tol = solver, tol
 
     def __enter__(self):
-        self.level, self.handler = logger.level, None
-        if not logger.hasHandlers():
-            self.handler = logging.StreamHandler()
-            self.handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
-            logger.addHandler(self.handler)
-        logger.setLevel(logging.INFO)
+        self.handler = logging.StreamHandler()
+        self.handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
         return self
 
     def __exit__(self, *_):
-        logger.setLevel(self.level)
-        if self.handler is not None:
-            logger.removeHandler(self.handler)
+        """Do nothing: each record is written at once."""
 
     def update(self, n_passes, gap):
         """Log the state after a pass."""
         if math.isnan(gap):
-            logger.info("%s, pass %d: no duality gap", self.solver, n_passes)
+            self._log("%s, pass %d: no duality gap", self.solver, n_passes)
             return
         text = "%s, pass %d: estimated relative gap %.3e (tol %.3e)"
-        logger.info(text, self.solver, n_passes, gap, self.tol)
+        self._log(text, self.solver, n_passes, gap, self.tol)
 
     def finish(self, n_passes, gap):
         """Do nothing: the record of the last pass has been logged."""
+
+    def _log(self, text, *values):
+        if max(logger.level, logger.manager.disable + 1) > logging.INFO:
+            return
+        file, line, *_ = logger.findCaller()
+        record = logger.makeRecord(logger.name, logging.INFO, file, line, text, values, None)
+        (logger if logger.hasHandlers() else self.handler).handle(record)
 
 
 class OptionalDisplay:

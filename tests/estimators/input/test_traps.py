@@ -4,6 +4,7 @@ import io
 import logging
 import pickle
 import re
+import threading
 import warnings
 
 import numpy as np
@@ -327,3 +328,45 @@ def test_a_fit_does_not_need_a_console(chains, monkeypatch, verbose, stream):
     assert (logger.level, list(logger.handlers)) == before
     np.testing.assert_array_equal(model.w_, expected.w_)
     assert model.status_ == "CONVERGED"
+
+
+def test_lines_of_a_fit_that_begins_during_another_one_and_ends_after_it(chains, caplog):
+    logger = logging.getLogger("sstruct")
+    second_runs, first_is_over = threading.Event(), threading.Event()
+    first, second = (ChainSSVM(lam=0.01, random_state=0, verbose=2) for _ in range(2))
+
+    def wait_for_first(info):
+        second_runs.set()
+        assert first_is_over.wait(60)
+
+    def start_second(info):
+        thread.start()
+        assert second_runs.wait(60)
+        return True
+
+    thread = threading.Thread(target=second.set_callbacks(wait_for_first).fit, args=chains)
+    first.set_callbacks(start_second).fit(*chains)
+    first_is_over.set()
+    thread.join()
+    assert logger.level == logging.NOTSET
+    assert first.n_iter_ == 1 < second.n_iter_
+    assert len(caplog.messages) == first.n_iter_ + second.n_iter_
+
+
+def test_lines_are_logged_unless_the_logger_or_a_level_is_disabled(chains, caplog, monkeypatch):
+    logger, model = logging.getLogger("sstruct"), ChainSSVM(random_state=0, verbose=2)
+    monkeypatch.setattr(logging.getLogger(), "level", logging.ERROR)
+    assert logger.getEffectiveLevel() == logging.ERROR
+    n_passes = model.fit(*chains).n_iter_
+    assert [record.levelno for record in caplog.records] == [logging.INFO] * n_passes
+    assert {record.filename for record in caplog.records} == {"progress.py"}
+    caplog.clear()
+    for owner, name, value in (
+        (logger, "level", logging.WARNING),
+        (logger, "disabled", True),
+        (logger.manager, "disable", logging.INFO),
+    ):
+        with monkeypatch.context() as changed:
+            changed.setattr(owner, name, value)
+            model.fit(*chains)
+    assert not caplog.records
