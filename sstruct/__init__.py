@@ -47,7 +47,7 @@ __all__ = [
 
 
 def show_versions() -> None:
-    """Print the versions of Python, of this package and of its dependencies.
+    """Print the versions of Python, of this package and of its dependencies, also optional ones.
 
     Examples
     --------
@@ -62,7 +62,9 @@ def show_versions() -> None:
 
     print(f"Python {platform.python_version()} on {platform.platform()}")
     print(f"sstruct {__version__}, instructions {instructions()}")
-    for name in ("numpy", "scipy", "scikit-learn", "joblib", "matplotlib", "tqdm"):
+    required = ("numpy", "scipy", "scikit-learn", "joblib")
+    optional = ("clarabel", "dask", "matplotlib", "onnx", "pandas", "skops", "tqdm")
+    for name in required + optional:
         try:
             print(f"{name} {version(name)}")
         except PackageNotFoundError:

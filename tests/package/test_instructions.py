@@ -73,3 +73,20 @@ def test_instructions_are_shown(capsys):
 
     sstruct.show_versions()
     assert f"instructions {instructions()}" in capsys.readouterr().out
+
+
+def test_versions_of_optional_packages_are_shown(capsys, monkeypatch):
+    import importlib.metadata
+
+    import sstruct
+
+    def version(name):
+        if name == "clarabel":  # which ChangePointSSVM uses if it is installed
+            return "0.0.1"
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    sstruct.show_versions()
+    shown = capsys.readouterr().out.splitlines()
+    assert "clarabel 0.0.1" in shown
+    assert "pandas not installed" in shown
