@@ -122,5 +122,12 @@ def without_compiled(app):
     return []
 
 
+def defining_module(app, module, attribute):
+    """Return the name of the module with the source of a function, which may be private."""
+    function = getattr(sys.modules.get(module), attribute, None)
+    return getattr(function, "__globals__", {}).get("__name__")
+
+
 def setup(app):
     app.connect("html-collect-pages", without_compiled, priority=400)  # before viewcode
+    app.connect("viewcode-follow-imported", defining_module)

@@ -78,3 +78,8 @@ __all__ = [
     "span_threshold",
     "unlabeled_attachment_score",
 ]
+
+# Import path for pickles and skops files of searches, whose scorers contain these functions.
+for _name in __all__:
+    if not _name.endswith("_scorer"):  # objects of scikit-learn, and the function that makes them
+        globals()[_name].__module__ = __name__

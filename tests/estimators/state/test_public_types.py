@@ -10,7 +10,16 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from sstruct import ChainSSVM, GapMonitor, GraphCRFSSVM, MultilabelSSVM, Sequences, ssvm_path
+from sstruct import (
+    ChainSSVM,
+    GapMonitor,
+    GraphCRFSSVM,
+    MultilabelSSVM,
+    PathCV,
+    Sequences,
+    metrics,
+    ssvm_path,
+)
 from sstruct.inference import MRF, map_mrf
 from sstruct.masks import bio_transitions
 from sstruct.preprocessing import PerNode, SequenceVectorizer
@@ -37,6 +46,12 @@ def with_callbacks():
     return model.fit(CHAINS, LABELS)
 
 
+def searched():
+    scorer = metrics.make_flat_scorer(metrics.flat_f1_score, average="macro")
+    search = PathCV(ChainSSVM(random_state=0), cv=2, scoring=scorer, lam_min=0.1)
+    return search.fit(CHAINS, LABELS)
+
+
 OBJECTS = {
     "slack": lambda: ChainSSVM(rescaling="slack", max_iter=3).fit(CHAINS, LABELS),
     "gdmm": lambda: ChainSSVM(solver="gdmm", max_iter=3).fit(CHAINS, LABELS),
@@ -51,6 +66,7 @@ OBJECTS = {
     "model": lambda: MRF(ROWS[:3], EDGES, np.eye(3)),
     "result": lambda: map_mrf(MRF(ROWS[:3], EDGES, np.eye(3))),
     "monitor": lambda: GapMonitor(),
+    "search": searched,
 }
 
 
@@ -77,3 +93,8 @@ def test_skops_files_name_public_types(made):
     if name == "sequences":
         pytest.skip("skops does not store them")
     assert type(from_skops(value)) is type(value)
+
+
+@pytest.mark.parametrize("name", sorted(set(metrics.__all__) - {"make_flat_scorer"}))
+def test_pickled_metrics_and_scorers_name_the_public_module(name):
+    from_pickle(getattr(metrics, name))
