@@ -275,7 +275,8 @@ def compressed(X):
     if np.count_nonzero(sample) > MAX_DENSITY * sample.size:
         return X
     starts, columns, values = csr_arrays(X)
-    return sparse.csr_matrix((values[:-1], columns[:-1], starts), shape=X.shape)
+    end = len(values) - 1
+    return sparse.csr_matrix((values[:end], columns[:end], starts), shape=X.shape)
 
 
 def csr_arrays(const real[:, ::1] X):
