@@ -41,6 +41,9 @@ from tests.registry import FIRST, TRAINED
 
 dask = pytest.importorskip("dask")
 
+# On Windows, os.kill ends a process at once with this signal.
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+
 CUTS = [0, 0, 30, 50, 90]
 ALLOWED = ~np.eye(3, dtype=bool)[::-1]
 PARAMETERS = {"lam": 0.5, "random_state": 0}
@@ -328,7 +331,7 @@ def test_lost_workers_do_not_change_the_fit(client, data, rng, moment):
     ended = threading.Event()
 
     def end():
-        os.kill(victim, signal.SIGKILL)
+        os.kill(victim, KILL)
         ended.set()
 
     def begin(info):
@@ -390,7 +393,7 @@ def test_error_if_partition_changes_after_loss_of_worker(client, data, tmp_path,
         if info["passes"] == 3:
             count = client.run(n_actors)
             added = {worker: n - before.get(worker, 0) for worker, n in count.items()}
-            os.kill(client.run(os.getpid)[max(added, key=added.get)], signal.SIGKILL)
+            os.kill(client.run(os.getpid)[max(added, key=added.get)], KILL)
             ended.append(info["dual"])
 
     model = ChainSSVM(**PARAMETERS | {"tol": 1e-6}).set_callbacks(end)
@@ -451,6 +454,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups on this platform")
 def test_a_fit_that_loses_its_scheduler_keeps_the_model_so_far(data):
     import distributed
 
@@ -605,7 +609,7 @@ def test_a_warm_started_fit_resumes_from_a_file_and_moves_between_workers(client
 
     def end(info):
         if info["passes"] == 1:
-            os.kill(victim, signal.SIGKILL)
+            os.kill(victim, KILL)
 
     assert_same_model(again().set_callbacks(end).fit(X, y), whole)
 

@@ -137,7 +137,11 @@ UNCERTIFIED = MPBCFW(certificate_every=10**7)
 @pytest.mark.parametrize(
     "solver, send",
     [
-        (UNCERTIFIED, "kill"),
+        pytest.param(
+            UNCERTIFIED,
+            "kill",
+            marks=pytest.mark.skipif(os.name == "nt", reason="os.kill ends the process"),
+        ),
         (UNCERTIFIED, "raise_signal"),
         ("fw", "raise_signal"),
         (Subgradient(certificate_every=10**7), "raise_signal"),

@@ -49,7 +49,7 @@ def test_optimum_matches_independent_qp(rng, form, loss):
         X, y = candidates(rng, parents, pairs=form == "pairs")
         for x, labels in zip(X, y, strict=True):  # far from their parents, so bounds are active
             for p in (1, 2):
-                x["positions"][p][labels[p]] *= 3
+                x["positions"][p][labels[p]] *= 2
     else:
         X, y = maps(rng, 3, 2 if form == "types" else 1)
     y[1][0] = y[2][2] = -1  # a root and a leaf
