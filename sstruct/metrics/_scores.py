@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from inspect import Parameter, signature
 from typing import Any, Literal, overload
 
@@ -338,8 +337,8 @@ def make_flat_scorer(metric: Callable[..., Any], **kwargs: Any) -> Callable[...,
     **kwargs : dict
         Further arguments of the metric, such as `average`, and those of scikit-learn's
         ``make_scorer``: ``greater_is_better=False`` for a loss, and
-        ``response_method="predict_proba"`` for a metric of probabilities, whose `labels` are by
-        default the ``classes_`` of the estimator.
+        ``response_method="predict_proba"`` for a metric of probabilities, which also requires
+        `labels`.
 
     Returns
     -------
@@ -347,24 +346,24 @@ def make_flat_scorer(metric: Callable[..., Any], **kwargs: Any) -> Callable[...,
         For the `scoring` parameter of ``GridSearchCV`` and similar tools. It can be pickled if the
         metric can.
 
+    Raises
+    ------
+    TypeError
+        If the metric requires `labels` and they are missing.
+
     Examples
     --------
     >>> from sstruct.metrics import flat_f1_score, make_flat_scorer
     >>> make_flat_scorer(flat_f1_score, average="macro")
     make_scorer(flat_f1_score, response_method='predict', average=macro)
     """
-    scorer = make_scorer(metric, **kwargs)
-    if kwargs.get("response_method") == "predict_proba" and "labels" not in kwargs:
-        labels = signature(metric).parameters.get("labels")
-        if labels is not None and labels.default is Parameter.empty:
-            return partial(_score_with_classes, metric, kwargs)
-    return scorer
-
-
-def _score_with_classes(metric, arguments, estimator, X, y_true, **keywords):
-    """Return the score of a metric that requires the labels of the columns."""
-    scorer = make_scorer(metric, labels=estimator.classes_, **arguments)
-    return scorer(estimator, X, y_true, **keywords)
+    labels = signature(metric).parameters.get("labels")
+    if "labels" not in kwargs and labels is not None and labels.default is Parameter.empty:
+        raise TypeError(
+            f"a scorer of {metric.__name__} requires labels: pass all labels, sorted, here and as "
+            "classes of the estimator, since folds may lack some"
+        )
+    return make_scorer(metric, **kwargs)
 
 
 flat_accuracy_scorer = make_flat_scorer(flat_accuracy_score)

@@ -269,32 +269,7 @@ def test_scorers_work_in_cross_validation_and_pickle():
             assert cross_val_score(Constant(), X, y, cv=2, scoring=each) == pytest.approx(values)
 
 
-class Uniform(BaseEstimator):
-    """Assigns the same probability to all labels of the training data."""
-
-    def fit(self, X, y):
-        self.classes_ = np.unique(np.concatenate(y))
-        return self
-
-    def predict_proba(self, X):
-        K = len(self.classes_)
-        return object_array([np.full((len(item), K), 1 / K) for item in X])
-
-
-def test_scorers_of_probabilities_take_the_labels_of_the_estimator():
-    X = [np.zeros((2, 1))] * 6
-    y = [["a", "b"]] * 3 + [["b", "c"]] * 3  # each fold lacks a label
-    losses = metrics.flat_log_loss, metrics.flat_brier_score_loss
-    expected = (np.log(2) - np.log(np.finfo(float).eps)) / 2, (1 / 2 + 3 / 2) / 2
-    for metric, value in zip(losses, expected, strict=True):
-        scorer = metrics.make_flat_scorer(
-            metric, response_method="predict_proba", greater_is_better=False
-        )
-        for each in (scorer, pickle.loads(pickle.dumps(scorer))):
-            found = cross_val_score(Uniform(), X, y, cv=2, scoring=each)
-            assert found == pytest.approx([-value, -value])
-    labels = metrics.make_flat_scorer(
-        metrics.flat_log_loss, response_method="predict_proba", labels=["a", "b"]
-    )
-    with pytest.raises(ValueError, match=r"expected \(2, 2\)"):
-        labels(Uniform().fit(X, y), X, y)
+def test_scorers_of_probabilities_require_labels():
+    for metric in (metrics.flat_log_loss, metrics.flat_brier_score_loss):
+        with pytest.raises(TypeError, match=f"scorer of {metric.__name__} requires labels"):
+            metrics.make_flat_scorer(metric, response_method="predict_proba")
