@@ -190,8 +190,9 @@ class _DurationScores(ChainScores):
 def _no_segmentation(name, length, scores):
     least, most = scores.least.min(), scores.most.max()
     limits = f"at least {least}" + (f" and at most {most}" if most < ANY_DURATION else "")
+    differ = "neighboring segments have different labels, " if scores.split is None else ""
     return (
-        f"{name} of {length} positions has no segmentation: segments have {limits} positions, and "
-        "forbidden labels or transitions, or scores of -inf, exclude every segmentation within "
-        "these limits; allow shorter or longer segments, or set `split`"
+        f"{name} of {length} positions has no segmentation: segments have {limits} positions, "
+        f"{differ}and forbidden labels or transitions, or scores of -inf, exclude the others; "
+        "allow shorter or longer segments, or set `split`"
     )

@@ -22,7 +22,7 @@ from sstruct._checks.arrays import (
     real_array,
 )
 from sstruct._checks.compressed import as_csr, check_attributes, check_compressed
-from sstruct._checks.shown import plain
+from sstruct._checks.shown import plain, shortened
 from sstruct._estimators.graph.graph_training import Graphs
 from sstruct._input.frames import check_names, column_names
 from sstruct._input.labels import masked_as_none, object_array
@@ -135,7 +135,7 @@ def _is_table(part):
 
 def _check_graph_type(item, i):
     """Raise TypeError for a dict, or a graph object of another package."""
-    keys = f" of {', '.join(map(repr, item))}" if isinstance(item, Mapping) else ""
+    keys = f" with keys {shortened(list(item))}" if isinstance(item, Mapping) else ""
     known = isinstance(item, Sequence | numbers.Number)
     known |= sparse.issparse(item) or hasattr(item, "ndim") or hasattr(item, "__array__")
     if keys or not known:
