@@ -330,13 +330,14 @@ def _have_labelings(codes, offsets, samples, edge_mask, boundary_mask):
     order = np.argsort(-lengths, kind="stable")
     first, K = offsets[samples[order]], len(edge_mask)
     reached = np.ones((len(samples), K), dtype=bool)
-    steps = edge_mask.astype(np.float32)  # matrix products count the paths
+    # Matrix products count the paths. float32 products of OpenBLAS cause warnings on Arm.
+    steps = edge_mask.astype(np.float64)
     if boundary_mask is not None:
         reached &= boundary_mask[0]
     for node in range(lengths.max(initial=0)):
         now = reached[: np.searchsorted(-lengths[order], -node)]
         if node:
-            now[...] = now.astype(np.float32) @ steps > 0
+            now[...] = now @ steps > 0
         code = codes[first[: len(now)] + node]
         now &= (code < 0)[:, np.newaxis] | (code[:, np.newaxis] == np.arange(K))
     if boundary_mask is not None:

@@ -576,7 +576,10 @@ class OtherGraph:
 @pytest.mark.parametrize(
     "graph, message",
     [
-        ({"x": np.eye(2), "edges": EDGE}, r"X\[1\] is a dict with keys \['x', 'edges'\], expected a tuple"),
+        (
+            {"x": np.eye(2), "edges": EDGE},
+            r"X\[1\] is a dict with keys \['x', 'edges'\], expected a tuple",
+        ),
         (OtherGraph(), r"X\[1\] is a OtherGraph, expected a tuple \(node features, edges"),
         (None, r"X\[1\] is a NoneType, expected a tuple"),
     ],
