@@ -118,7 +118,7 @@ def test_one_part_is_a_fit_without_parts(rng, monkeypatch):
         alone = FrankWolfeFit(Setup(problem, LAM, q, Options(**limits))).solve().history
         rounds = DistributedFit(data.setup(**limits)).solve().history
         n_equal += all(
-            np.allclose(rounds[name], alone[name], rtol=1e-9)
+            rounds[name] == pytest.approx(alone[name], rel=1e-9)
             for name in ("oracle_calls", "approximate_passes", "dual")
         )
     # In a fifth of such fits, rounding decides between equal scores.
