@@ -287,7 +287,7 @@ def test_searches_slice_node_weights(rng):
     path = ssvm_path(model, X, y, eps=0.1, lam_min=0.1, sample_weight=weights)
     direct = clone(model).set_params(lam=0.2, tol=1e-6).fit(X, y, weights)
     assert path.estimator(0.2).objective_ <= direct.objective_ + 0.1
-    with pytest.raises(ValueError, match="sample_weight has 29 arrays for 30 samples"):
+    with pytest.raises(ValueError, match="X has 30 samples but sample_weight has 29"):
         PathCV(model, lams=[0.1], cv=3).fit(X, y, sample_weight=weights[1:])
 
 
