@@ -47,7 +47,7 @@ __all__ = [
 
 
 def show_versions() -> None:
-    """Print the versions of Python, of this package and of its dependencies, also optional ones.
+    """Print the versions of Python, this package and its dependencies, including optional ones.
 
     Examples
     --------
