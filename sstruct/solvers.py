@@ -262,7 +262,8 @@ class MPBCFW(BlockCoordinate):
     certificate_every : int, default=10
         Number of passes between certificates, which compute the duality gap with one additional
         oracle call per sample. A certificate is also computed when the estimated gap falls below
-        the tolerance of the estimator.
+        the tolerance of the estimator. With `cache`, at least ten passes or two oracle calls per
+        sample lie between such a certificate and the previous one.
     early_stopping : bool, default=False
         Whether to evaluate ``score`` on validation samples after each pass, and return the weights
         with the best score. After a pass, these are the average, or the last iterate of a solver
@@ -387,7 +388,8 @@ class BCFW(BlockCoordinate):
     certificate_every : int, default=10
         Number of passes between certificates, which compute the duality gap with one additional
         oracle call per sample. A certificate is also computed when the estimated gap falls below
-        the tolerance of the estimator.
+        the tolerance of the estimator. With `cache`, at least ten passes or two oracle calls per
+        sample lie between such a certificate and the previous one.
     early_stopping : bool, default=False
         Whether to evaluate ``score`` on validation samples after each pass, and return the weights
         with the best score. After a pass, these are the average, or the last iterate of a solver

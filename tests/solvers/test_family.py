@@ -20,7 +20,12 @@ from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe._approximate_pass import Sampling
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
-from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
+from sstruct._solvers.frank_wolfe.block_coordinate import (
+    CALLS_BETWEEN,
+    PASSES_BETWEEN,
+    FrankWolfeFit,
+)
+from sstruct._solvers.frank_wolfe.constants import Constants
 from sstruct._testing import _solver_access as access
 from tests.reference import boxed_qp
 from tests.solvers.small import BOUNDS, KINDS, Small, plan
@@ -345,6 +350,32 @@ def test_the_cache_saves_oracle_calls(rng):
                 solution.history["oracle_calls"], 30 * solution.history["passes"]
             )
     assert calls[True, False] < calls[False, False]
+
+
+def test_early_certificates_with_a_cache_wait_for_oracle_calls(rng):
+    n_waits = n_early = 0
+    for multi_plane in 5 * [False, True]:
+        small = Small(rng, lam=0.02, n=30)
+        options = Options(
+            cache=True, sampling="gap", multi_plane=multi_plane, tol=0.005, certificate_every=1000,
+            constants=Constants(gap_refresh_every=1000),
+        )  # fmt: skip
+        run = solver(small, options)
+        certified = None
+        while run._iterate() is None:
+            row = run.history.newest()
+            if math.isnan(row["primal"]):
+                n_waits += run._estimate() <= options.tol
+                continue
+            if certified is not None and not run.stalled:
+                n_early += 1
+                calls = row["oracle_calls"] - certified["oracle_calls"]
+                passes = row["passes"] - certified["passes"]
+                assert calls >= CALLS_BETWEEN * 30 or passes >= PASSES_BETWEEN
+            certified = row
+        assert run._converged()
+    assert n_waits > 0
+    assert n_early > 0
 
 
 @pytest.mark.parametrize("batch", [1, 2])

@@ -1,5 +1,6 @@
 """The history of a fit, with one row per pass."""
 
+import math
 from operator import itemgetter
 
 import numpy as np
@@ -59,6 +60,13 @@ class History:
     def last(self, name):
         """Return the newest entry of a column, or 0 if there is none."""
         return self._rows[-1][list(self.columns).index(name)] if self._rows else 0
+
+    def at_certificate(self, name):
+        """Return the entry of a column at the last certificate, or -inf if there is none."""
+        columns = list(self.columns)
+        primal, column = columns.index("primal"), columns.index(name)
+        certified = (row[column] for row in reversed(self._rows) if not math.isnan(row[primal]))
+        return next(certified, -np.inf)
 
     def newest(self):
         """Return the newest row as a dict."""
