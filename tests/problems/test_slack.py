@@ -284,6 +284,18 @@ def test_searches_are_warm_started(rng):
     assert queries[1] < 0.7 * queries[0]
 
 
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("score", [1e-16, 1e-12, 1e-8], ids=str)
+def test_a_search_after_a_tiny_score(score, search):
+    planes, losses = np.array([[0.0], [1.0]]), np.array([0.0, 1.0])
+    problem = SlackProblem(EnumeratedProblem(planes, losses, [0, 2]), search)
+    _, value, *_ = access.search(problem, 0, np.array([1 - score]))
+    assert 0 < value < 2 * score
+    _, value, bound, *_ = access.search(problem, 0, np.zeros(1))
+    assert value == 1
+    assert bound == pytest.approx(1, rel=1e-2)  # the precision of binary search
+
+
 def test_remember_false_leaves_the_memory_unchanged(rng):
     made = make_planes(rng, 60, "real")
     problem = SlackProblem(made.problem, "bisecting")

@@ -85,7 +85,8 @@ cdef class SlackSearch:
                 self.angular(lam)
         else:
             self.bisect(start, search == BISECTING)
-        if self.value > 0:
+        # A score that is zero up to rounding would start the next search beyond RANGE.
+        if self.value > 0 and self.best_h > TINY * margin:
             self.lam = self.best_h / self.best_g
         self.bound = max(self.bound, self.value)
         return 0
@@ -294,7 +295,7 @@ cdef class SlackSearch:
                 break   # there is no corner between the ends
             if high == INFINITY or low == 0:
                 lam = lam * factor if high == INFINITY else lam / factor
-                factor *= factor
+                factor = min(factor * factor, 65536)   # its square would skip most of the range
                 if not start / RANGE < lam < start * RANGE:
                     break
                 continue
