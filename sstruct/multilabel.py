@@ -78,11 +78,12 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, ScoredLabelingSSVM):
         a linear program [8]_, found by one cut, whose labels may be fractional; predictions are
         completed to sets. ``"auto"`` uses the first of these that supports the labels and edges,
         but a cut instead of enumeration for more than 18 labels. For slack rescaling with errors of
-        different costs, it enumerates up to 18 labels, which is exact. With `constraints`,
-        ``"auto"`` enumerates up to 18 labels, and uses ``"exact"`` for more: a branch and bound
-        search for any interactions and constraints. It is exact unless it reaches its limit of
-        work, about a second for a row, and bounds its error otherwise. A decoder that does not
-        support the labels, edges and constraints raises an error.
+        different costs, it enumerates up to 18 labels, which is exact; a hierarchy is enumerated
+        only if its parents are given as `constraints`. With `constraints`, ``"auto"`` enumerates up
+        to 18 labels, and uses ``"exact"`` for more: a branch and bound search for any interactions
+        and constraints. It is exact unless it reaches its limit of work, about a second for a row,
+        and bounds its error otherwise. A decoder that does not support the labels, edges and
+        constraints raises an error.
     class_scores : slice, list, tuple or None, default=None
         Columns of X that are scores of the classes from another model, such as logits or
         log-probabilities; higher is better. Exactly one column per class, in the order of
