@@ -160,6 +160,8 @@ def test_invalid_labels(data):
     with pytest.raises(ValueError, match="y has no labeled node"):
         LatentSSVM(chain()).fit(X, [np.full(len(labels), -1) for labels in y])
     rows, sets = np.eye(3), np.array([[1, 0], [np.nan, 1], [0, 1]])
+    with pytest.raises(ValueError, match="y has no known label"):
+        LatentSSVM(MultilabelSSVM()).fit(rows, np.full((3, 2), np.nan))
     for value, message in [(2, r"y\[2, 0\] is 2"), (np.inf, r"y\[2, 0\] is inf")]:
         sets[2, 0] = value
         with pytest.raises(ValueError, match=message):

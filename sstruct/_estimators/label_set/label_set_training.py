@@ -23,7 +23,7 @@ from sstruct._input.indicator import LATENT, check_label_names, label_matrix, ou
 from sstruct._input.label_constraints import check_satisfied, constraint_rows
 from sstruct._input.labels import training_classes
 from sstruct._input.losses import label_costs, label_set_weights
-from sstruct._input.ragged import check_weights
+from sstruct._input.ragged import NoNodesError, check_weights
 from sstruct._problems.core._rows import scored_rows
 from sstruct._problems.label_set._mixtures import MixtureProblem
 from sstruct._problems.label_set._multilabel import MultilabelProblem
@@ -59,6 +59,8 @@ class MultilabelTraining:
         if completion is not None:
             _check_completed(structure)
             used &= completion.in_loss.any(axis=1)
+            if not used.any():
+                raise NoNodesError("y has no known label in any sample with positive weight")
             self.in_loss = completion.in_loss[used]
         Y, weights = Y[used], weights[used]
         self.known = Y
