@@ -179,6 +179,21 @@ def test_a_grid_in_one_sweep(chains, warm_start):
         grid.w(0.2)
 
 
+def test_equal_means_up_to_rounding_are_ties():
+    scores = {1.0: [0.3, 0.2, 0.1], 0.1: [0.1, 0.2, 0.3]}  # the second mean is larger by 6e-17
+
+    def scoring(model, X, y):
+        return scores[model.lam_][int(X[0, 0])]
+
+    y = np.tile([0, 1], 6)
+    X = np.column_stack([np.arange(3.0).repeat(4), y])  # the fold, and the label
+    search = PathCV(MulticlassSSVM(), lams=list(scores), cv=KFold(3), scoring=scoring).fit(X, y)
+    first, second = search.cv_results_["mean_test_score"]
+    assert first < second
+    assert search.best_lam_ == 1
+    assert search.cv_results_["rank_test_score"].tolist() == [1, 1]
+
+
 @pytest.mark.parametrize("warm_start", ["primal", "dual", False])
 def test_search_over_a_grid(chains, warm_start):
     X, y = chains

@@ -169,6 +169,8 @@ def best_of(folds, end, scored, rule):
     if np.isnan(mean).all():
         raise ValueError("scoring returned NaN for every lambda")
     known = np.where(np.isnan(mean), -np.inf, mean)
+    # Equal means of different scores may differ by rounding errors.
+    known[np.isclose(known, known.max(), rtol=1e-12, atol=1e-12)] = known.max()
     best = int(known.argmax())
     if rule == "one-se" and scored.sum() > 1:
         error = scored_folds[best].std(ddof=1) / np.sqrt(scored.sum())
