@@ -65,8 +65,11 @@ def constant_prediction(structure, training, w):
             f"training data, {n_nodes - n_missed} of which have it"
         )
     advice = f"a smaller lam, such as lam={training.lam / 30:.1g} (here {training.lam:.2g})"
-    if structure.parameters.get("class_weight", "balanced") is None:
-        advice += ', or class_weight="balanced"'
+    # Weights of whole sets do not help if a set has frequent and rare labels.
+    option = "loss" if sets else "class_weight"
+    value = structure.parameters.get(option, "balanced")
+    if value is None or (isinstance(value, str) and value != "balanced"):
+        advice += f', or {option}="balanced"'
     return (
         f"{name} predicts the {predicted}. Try {advice}, and features that distinguish the labels."
     )

@@ -81,8 +81,8 @@ def test_warning_for_constant_predictions(rng, kind, lam):
         assert len(found) == 1
         assert "label" in found[0]
         assert "smaller lam, such as lam=0.3 (here 10)" in found[0]
-        name = 'class_weight="balanced"'
-        assert (name in found[0]) == ("class_weight" in model.get_params())
+        advice = ', or loss="balanced"' if kind == "sets" else ', or class_weight="balanced"'
+        assert (advice in found[0]) == ("class_weight" in model.get_params())
 
 
 def test_the_message_counts_nodes(rng):
@@ -92,6 +92,12 @@ def test_the_message_counts_nodes(rng):
     assert f"the label 'often' for all 360 nodes of the training data, {often} of which" in found
     (found,) = fit_warnings(ChainSSVM(lam=10.0, class_weight={"often": 5, "rare": 1}), X, y)
     assert "class_weight" not in found
+
+
+@pytest.mark.parametrize("loss", ["balanced", np.ones(3)], ids=["balanced", "costs"])
+def test_the_advice_for_sets_respects_the_loss(rng, loss):
+    (found,) = fit_warnings(MultilabelSSVM(lam=100.0, loss=loss, random_state=0), *sets(rng))
+    assert "balanced" not in found
 
 
 def test_no_warning_for_one_label_or_few_errors(rng):
