@@ -101,7 +101,7 @@ def _place(label, y_true, y_pred, unknown):
 
 
 def as_lists(y, name):
-    y = array_of(y, name) if isinstance(y, memoryview) else y  # not every format can be indexed
+    y = _items(y, name)
     check_listed(y, name, "label sequences", type_name, (str, bytes, Mapping, Set))
     return [
         labels if type(labels) is list else label_list(labels, f"{name}[{i}]")
@@ -110,6 +110,7 @@ def as_lists(y, name):
 
 
 def matched(y_true, y_pred):
+    given = y_true, y_pred
     y_true, y_pred = as_lists(y_true, "y_true"), as_lists(y_pred, "y_pred")
     if len(y_true) != len(y_pred):
         raise ValueError(f"y_pred has {len(y_pred)} sequences, expected {len(y_true)}")
@@ -117,4 +118,27 @@ def matched(y_true, y_pred):
     if lengths[0] != lengths[1]:
         i = next(i for i, (a, b) in enumerate(zip(*lengths)) if a != b)
         raise ValueError(f"y_pred[{i}] has {lengths[1][i]} labels, expected {lengths[0][i]}")
+    check_images(*given, "y_pred")
     return y_true, y_pred
+
+
+def check_images(y_true, values, name, n_axes=0):
+    """Raise ValueError if two images have different shapes, apart from axes of length 1.
+
+    n_axes : number of last axes of `values` that are not axes of images
+    """
+    for i, pair in enumerate(zip(_items(y_true, "y_true"), _items(values, name))):
+        shapes = [item.shape for item in pair if isinstance(getattr(item, "shape", None), tuple)]
+        if len(shapes) < 2:
+            continue
+        true, found = shapes
+        axes = found[: len(found) - n_axes]
+        if true != axes:
+            a, b = ([n for n in shape if n != 1] for shape in (true, axes))
+            if a != b and len(a) > 1 and len(b) > 1:
+                expected = true + found[len(axes) :]
+                raise ValueError(f"{name}[{i}] has shape {found}, expected {expected}")
+
+
+def _items(y, name):
+    return array_of(y, name) if isinstance(y, memoryview) else y  # not every format can be indexed

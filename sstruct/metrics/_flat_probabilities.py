@@ -7,7 +7,7 @@ import numpy as np
 from sstruct._checks.arrays import array_of, check_listed, real_array, type_name
 from sstruct._checks.shown import shortened
 from sstruct._input.labels import label_list
-from sstruct.metrics._flat_labels import FlatLabels
+from sstruct.metrics._flat_labels import FlatLabels, check_images
 
 
 class FlatTables:
@@ -34,6 +34,7 @@ class FlatTables:
         if len(column) < len(labels):
             raise ValueError(f"labels has duplicates: {shortened(labels)}")
         rows = flat_tables(tables, name, flat.lengths, len(labels))
+        check_images(y_true, tables, name, 1)
         code_of = np.array([column.get(label, -1) for label in flat.labels])
         self.codes, self.tables = code_of[flat.true], rows[flat.kept]
         self.sequence = flat.sequence

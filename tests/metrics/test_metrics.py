@@ -56,6 +56,17 @@ def test_every_container_gives_the_same():
     assert metrics.flat_accuracy_score(list(images), [images[0], 1 - images[1]]) == 0.5
 
 
+def test_images_must_have_the_same_shape():
+    y = np.arange(12).reshape(2, 2, 3) % 2
+    with pytest.raises(ValueError, match=r"y_pred\[0\] has shape \(3, 2\), expected \(2, 3\)"):
+        metrics.flat_accuracy_score(y, y.transpose(0, 2, 1))
+    flat = [image.ravel() for image in y]
+    assert metrics.flat_accuracy_score(y, flat) == metrics.flat_accuracy_score(flat, y) == 1
+    assert metrics.flat_accuracy_score(y, y[..., np.newaxis]) == 1
+    odd = type("Odd", (list,), {"shape": 2})([0, 1])
+    assert metrics.flat_accuracy_score([odd], [odd]) == 1
+
+
 def test_weights_have_the_documented_formulas():
     weights = [2.0, 0.5, 1.0]
     accuracy = metrics.flat_accuracy_score(Y_TRUE, Y_PRED, sample_weight=weights)

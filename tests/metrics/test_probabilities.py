@@ -92,6 +92,8 @@ def test_images():
     y = np.random.default_rng(1).integers(0, 2, (2, 3, 4))
     expected = log_loss(y.ravel(), p.reshape(-1, 2))
     assert flat_log_loss(y, p, labels=[0, 1]) == pytest.approx(expected)
+    with pytest.raises(ValueError, match=r"\[0\] has shape \(4, 3, 2\), expected \(3, 4, 2\)"):
+        flat_log_loss(y, p.swapaxes(1, 2), labels=[0, 1])
 
 
 @pytest.mark.parametrize("metric", OF_PROBABILITIES)
