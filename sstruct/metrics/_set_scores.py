@@ -32,7 +32,8 @@ def flat_coverage_score(
         True labels. Sets do not contain those that are not in `labels`.
     y_pred_set : list of n arrays of bool of shape (L_i, K)
         Whether each label belongs to the set of each node, as returned by ``predict_set`` of
-        :class:`~sstruct.calibration.ConformalSSVM` for ``target="nodes"``.
+        :class:`~sstruct.calibration.ConformalSSVM` for ``target="nodes"``. For one label per
+        sample, as of MulticlassSSVM, pass lists of length 1: ``[y_true]`` and ``[y_pred_set]``.
     labels : list of K labels
         The label of each column, such as ``classes_``; for label sets ``[0, 1]``.
     average : {"samples", "micro"}, default="samples"
@@ -72,7 +73,8 @@ def flat_mean_width_score(y_pred_set: Iterable[Any]) -> float:
     ----------
     y_pred_set : list of n arrays of bool of shape (L_i, K)
         Whether each label belongs to the set of each node, as returned by ``predict_set`` of
-        :class:`~sstruct.calibration.ConformalSSVM` for ``target="nodes"``.
+        :class:`~sstruct.calibration.ConformalSSVM` for ``target="nodes"``. For one label per
+        sample, as of MulticlassSSVM, pass a list of length 1: ``[y_pred_set]``.
 
     Returns
     -------
