@@ -34,8 +34,8 @@ class ChainSSVM(ExportMixin, SequenceSSVM):
 
     where :math:`\langle w, \phi(x, y) \rangle` is the score of the labeling y, :math:`L_i` is the
     `loss` and :math:`s_i` the weight of sample i. The required margin of the true labeling over
-    another one is the loss of the latter. Training stops once the duality gap shows that the
-    objective is within `tol` of its minimum.
+    another one is the loss of the latter. The norm of w is weighted: see `pairwise_scale`.
+    Training stops once the duality gap shows that the objective is within `tol` of its minimum.
 
     Parameters
     ----------

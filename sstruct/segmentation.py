@@ -40,10 +40,11 @@ class SegmentSSVM(SequenceSSVM):
         \max_y \left[ L_i(y) - \langle w, \phi(x_i, y_i) - \phi(x_i, y) \rangle \right]
 
     over the allowed segmentations y, where :math:`\langle w, \phi(x, y) \rangle` is the score of y,
-    :math:`L_i` is the `loss` and :math:`s_i` the weight of sample i. The duration of a segment is
-    the number of its nodes. By default, a segment is a maximal run of equal labels, so that
-    adjacent segments have different labels; with `self_transitions`, they can have the same one.
-    Without weights and limits of durations, this is the model of :class:`ChainSSVM`.
+    :math:`L_i` is the `loss` and :math:`s_i` the weight of sample i. The norm of w is
+    weighted: see `pairwise_scale`. The duration of a segment is the number of its nodes. By
+    default, a segment is a maximal run of equal labels, so that adjacent segments have different
+    labels; with `self_transitions`, they can have the same one. Without weights and limits of
+    durations, this is the model of :class:`ChainSSVM`.
 
     Parameters
     ----------
