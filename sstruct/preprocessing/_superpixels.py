@@ -218,7 +218,7 @@ def _pixels(name, values, shape):
     if values.ndim not in (2, 3) or values.shape[:2] != shape or 0 in values.shape:
         raise ValueError(
             f"{name} has shape {values.shape}, but segments has shape {shape}; expected {shape} or "
-            f"{(*shape, 'n')}"
+            f"({shape[0]}, {shape[1]}, n)"
         )
     if values.dtype.kind not in "biuf":
         raise TypeError(f"{name} has dtype {values.dtype}, expected real numbers")

@@ -162,7 +162,7 @@ SEGMENTS = np.array([[0, 0, 1], [2, 2, 1]])
         ({"image": np.ones((2, 3, 0))}, r"image has shape \(2, 3, 0\)"),
         ({"image": np.full((2, 3), 1j)}, "image has dtype complex128, expected real numbers"),
         ({"image": [[0, 0, np.nan], [0, 0, 0]]}, "image contains NaN or infinity in a segment"),
-        ({"features": np.ones(6)}, r"features has shape \(6,\), but segments has shape \(2, 3\)"),
+        ({"features": np.ones(6)}, r"\(6,\), but .* expected \(2, 3\) or \(2, 3, n\)"),
         ({"features": np.full((2, 3, 2), np.inf)}, "features contains NaN or infinity"),
         ({"segments": SEGMENTS.ravel()}, r"segments has shape \(6,\), expected \(height, width\)"),
         ({"segments": SEGMENTS / 2}, "segments has dtype float64, expected integers"),
