@@ -25,7 +25,6 @@ INTEGER = np.iinfo(np.int64).max
 # The state exported by solvers, and the planes of user-defined structures.
 WARM = {
     "fingerprint": Text(),
-    # Missing in pickles of versions that did not support added samples; see `check_continues`.
     "n_samples": Number(whole=True, least=1, most=INTEGER),
     "lam": Number(positive=True),
     "block_weight": Array(dtype=np.float64, shape=("blocks",), least=0),

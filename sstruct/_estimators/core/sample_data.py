@@ -123,10 +123,9 @@ def check_continues(warm, data, classes, known, has_parameter):
     if not same or warm["fingerprint"] != data.fingerprint(n):
         raise ValueError(
             f"{prefix} and requires its samples first; X (or its dtype or sparse format), y, the "
-            "classes, zero sample weights, transition_mask, window_size, durations, edges, "
-            "connectivity or pairwise (for graphs also the loss, class_weight and fit_intercept; "
-            "for slack rescaling also the loss and the rescaling) differ within the first "
-            f"{n} samples. Set warm_start=False, or clone the estimator.{data.hint}"
+            "classes, zero sample weights, or parameters that define the model or its loss, differ "
+            f"within the first {n} samples. Set warm_start=False, or clone the estimator."
+            f"{data.hint}"
         )
 
 

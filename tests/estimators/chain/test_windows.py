@@ -209,7 +209,7 @@ def test_warm_starts_need_the_same_windows(rng):
     X, y = make(rng)
     model = ChainSSVM(**TIGHT, window_size=2, warm_start=True).fit(X, y)
     model.set_params(window_size=3)
-    with pytest.raises(ValueError, match="window_size"):
+    with pytest.raises(ValueError, match="the model or its loss, differ"):
         model.fit(X, y)
 
 

@@ -161,7 +161,7 @@ def test_node_sizes_in_planes_are_part_of_the_data(rng):
     model = GraphCRFSSVM(lam=0.1, warm_start=True, random_state=0).fit(X[:8], y[:8])
     assert model._keeps_planes
     other = [(x, edges, features, 2 + sizes) for x, edges, features, sizes in X]
-    with pytest.raises(ValueError, match="for graphs also the"):
+    with pytest.raises(ValueError, match="the model or its loss, differ"):
         model.fit(other, y)
 
 

@@ -347,5 +347,5 @@ def test_warm_starts_with_node_weights(rng):
     graphs, of_graphs = test_graph.make(rng, K=2, n=16)
     kept = GraphCRFSSVM(lam=0.1, warm_start=True, random_state=0).fit(graphs, of_graphs)
     assert kept._keeps_planes
-    with pytest.raises(ValueError, match="for graphs also the"):
+    with pytest.raises(ValueError, match="the model or its loss, differ"):
         kept.fit(graphs, of_graphs, [np.arange(1.0, 1 + len(each)) for each in of_graphs])

@@ -333,7 +333,7 @@ def test_warm_start_with_another_loss_raises(rng):
     X, y = make(rng)
     model = tight(warm_start=True).fit(X, y)
     for other in ({"loss": "balanced"}, {"fit_intercept": False}, {"pairwise": "full"}):
-        with pytest.raises(ValueError, match="for graphs also the"):
+        with pytest.raises(ValueError, match="the model or its loss, differ"):
             clone(model).fit(X, y).set_params(**other).fit(X, y)
 
 

@@ -108,7 +108,7 @@ def test_resuming_with_more_weights_than_planes_are_kept_for(rng, tmp_path, monk
     check_resuming(plain, X, y, tmp_path / "fit.npz", monkeypatch, least=8)
     warm = clone(plain).set_params(warm_start=True).fit(X, y)
     assert not warm._keeps_planes
-    with pytest.raises(ValueError, match="for slack rescaling also the loss and the rescaling"):
+    with pytest.raises(ValueError, match="the model or its loss, differ"):
         warm.set_params(rescaling="margin").fit(X, y)
 
 

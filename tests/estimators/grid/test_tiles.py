@@ -220,7 +220,7 @@ def test_samples_are_added_to_tiles(rng):
     distance = 2 * np.sqrt(2 * model.tol * model.objective_ / LAM)
     assert np.linalg.norm(model.w_ - before) <= distance
     model.set_params(window_size=10)
-    with pytest.raises(ValueError, match="window_size"):
+    with pytest.raises(ValueError, match="the model or its loss, differ"):
         model.fit(X, y)
 
 
