@@ -201,9 +201,9 @@ class TypedGraphCRFSSVM(BaseSSVM):
     Notes
     -----
     In addition to the data, memory is O(V K + E G) for the largest graph per thread, with K labels
-    of the largest type and G features of all pairs of types together. Known labels in prediction
-    and hidden labels in training (:class:`LatentSSVM`) are not supported: nodes without a known
-    label and their edges are ignored in training. With ``partial_fit``, each call must have edges
+    of the largest type and G features of all pairs of types together. Hidden labels in training
+    (:class:`LatentSSVM`) are not supported: nodes without a known label and their edges are ignored
+    in training. With ``partial_fit``, each call must have edges
     of the same pairs of types, which may be empty arrays (0, 2).
 
     Nodes without a known label may have any label: in training, a labeling of the other nodes is
@@ -350,26 +350,32 @@ class TypedGraphCRFSSVM(BaseSSVM):
         views = model.tables()
         return {(t, u): views[f"edge_{t}_{u}"] for t, u, _ in model._pairs}
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the best labeling of each graph.
+    def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
+        """Predict the best labeling of each graph, optionally given some known labels.
 
         Parameters
         ----------
         X : as in :meth:`fit`
             Graphs with the node types of ``fit``, and edges of its pairs of types.
+        y_partial : list of n lists, optional
+            Known labels as in y. Unknown labels are marked by None, NaN, `ignore_label` or -1
+            (unless -1 is a class of this type); None instead of an array or a list marks all of its
+            labels.
 
         Returns
         -------
         ndarray of shape (n,), dtype object
-            For each sample, a list of T arrays (V_t,).
+            For each sample, a list of T arrays (V_t,). With `y_partial`, the best labelings that
+            contain the known labels.
 
         Raises
         ------
         ValueError, TypeError
-            If X is invalid, or no labeling of a sample satisfies the constraints, or none is found
-            within the limits of the search. The message names the sample.
+            If the data are invalid, or no labeling of a sample satisfies the constraints and
+            contains the known labels, or none is found within the limits of the search. The message
+            names the sample.
         """
-        return self._predict(X)
+        return self._predict(X, y_partial)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the best score of a labeling with each label at each node (max-marginals).

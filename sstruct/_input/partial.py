@@ -16,7 +16,7 @@ from sstruct._input.labels import check_label, encode, is_hashable, label_array,
 MAX_LISTED = 12
 
 
-def known_codes(y_partial, nodes, classes, ignore_label, shapes=None):
+def known_codes(y_partial, nodes, classes, ignore_label, shapes=None, part=""):
     """Return the class index of the known label of each node, -1 if it is unknown.
 
     Parameters
@@ -29,6 +29,8 @@ def known_codes(y_partial, nodes, classes, ignore_label, shapes=None):
         Additional marker of unknown labels, or None.
     shapes : ndarray of shape (n, 2), optional
         Shapes of images, whose labels must have the same shapes.
+    part : str, optional
+        Index of these labels in each sample for errors, such as ``"[2]"``.
 
     Returns
     -------
@@ -41,16 +43,16 @@ def known_codes(y_partial, nodes, classes, ignore_label, shapes=None):
     """
     out = np.full(int(nodes.offsets[-1]), -1, dtype=np.int32)
     markers = unknown_markers(classes, ignore_label)
-    where, labels = _known_labels(y_partial, nodes, markers, shapes)
+    where, labels = _known_labels(y_partial, nodes, markers, shapes, part)
     if not labels:
         return out
     for row, label in zip(where.tolist(), labels):
         if not is_hashable(label):
-            place = place_of(row, nodes, shapes)
+            place = place_of(row, nodes, shapes, part)
             raise TypeError(f"y_partial{place} is {shortened(label)}, expected a label")
     out[where] = codes = encode(label_array(labels), classes)
     if (at := first_true(codes < 0)) is not None:
-        place = place_of(int(where[at]), nodes, shapes)
+        place = place_of(int(where[at]), nodes, shapes, part)
         raise ValueError(
             f"y_partial{place} is {shortened(labels[at])}, expected "
             f"{one_of(classes)}, or {marker_names(markers)} if the label is unknown"
@@ -58,7 +60,7 @@ def known_codes(y_partial, nodes, classes, ignore_label, shapes=None):
     return out
 
 
-def _known_labels(y_partial, nodes, markers, shapes):
+def _known_labels(y_partial, nodes, markers, shapes, part):
     """Return the indices of the nodes with known labels, and the list of these labels."""
     items = check_samples(y_partial, len(nodes))
     rows = nodes.form == "rows"
@@ -73,7 +75,7 @@ def _known_labels(y_partial, nodes, markers, shapes):
             expected = (len(nodes),)
         elif shapes is not None:
             expected = tuple(shapes[i].tolist())
-        values = _labels_of(item, i, expected)
+        values = _labels_of(item, i, expected, part)
         known = np.flatnonzero(~is_unknown(values, markers))
         where.append(first + known)
         if isinstance(values, np.ndarray):
@@ -174,14 +176,14 @@ def one_of(labels):
     return ("one of " if len(names) > 1 else "") + ", ".join(names[:MAX_LISTED]) + more
 
 
-def place_of(row, nodes, shapes=None):
+def place_of(row, nodes, shapes=None, part=""):
     """Return the position of a node in y or `y_partial` for an error, "[2] at node 5"."""
     i = nodes.sample_of(row)
     if nodes.form == "rows":
         return f"[{i}]"
     node = row - int(nodes.offsets[i])
     if shapes is None:
-        return f"[{i}] at node {node}"
+        return f"[{i}]{part} at node {node}"
     return f"[{i}] at pixel {divmod(node, int(shapes[i][1]))}"
 
 
@@ -217,12 +219,12 @@ def _marks(value, markers):
         return False
 
 
-def _labels_of(item, i, expected):
+def _labels_of(item, i, expected, part=""):
     """Return the labels of a sample as a 1-D array, or as a list for other types."""
     n_axes, item = len(expected), masked_as_none(items_of(item))
     if not is_ordered(item):
         raise TypeError(
-            f"y_partial[{i}] must be an array of labels or None, found {type(item).__name__} "
+            f"y_partial[{i}]{part} must be an array of labels or None, found {type(item).__name__} "
             f"{shortened(item)}"
         )
     if n_axes > 1 and not isinstance(item, np.ndarray):
@@ -233,11 +235,13 @@ def _labels_of(item, i, expected):
         return []
     if shape != expected and len(shape) == n_axes == 1:
         raise ValueError(
-            f"y_partial[{i}] has {shape[0]} labels, expected {expected[0]}, with None for labels "
-            "that are unknown"
+            f"y_partial[{i}]{part} has {shape[0]} labels, expected {expected[0]}, with None for "
+            "labels that are unknown"
         )
     if shape != expected:
-        raise ValueError(f"y_partial[{i}] has shape {shape}, expected {expected} to match X[{i}]")
+        raise ValueError(
+            f"y_partial[{i}]{part} has shape {shape}, expected {expected} to match X[{i}]"
+        )
     if not isinstance(item, np.ndarray):
         return list(item)
     item = np.asarray(item).ravel()  # ravel of np.matrix would be 2-D

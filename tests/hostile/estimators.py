@@ -13,7 +13,7 @@ from tests.registry import TRAINED
 LONG = ("max_iter", "n_jobs")
 # Structures without `y_partial`.
 NOT_PARTIAL = (
-    "rows", "typed graph", "change points", "choices", "ConstrainedChoice", "ChoiceByScores",
+    "rows", "change points", "choices", "ConstrainedChoice", "ChoiceByScores",
 )  # fmt: skip
 EARLY = {
     "early_stopping": (True, True, False),

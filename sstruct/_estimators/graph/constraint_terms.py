@@ -15,7 +15,7 @@ from sstruct._oracles.core._hard_terms import GraphConstraints
 from sstruct.inference._methods._exact_decoder import LARGEST
 
 
-def hard_terms(rows, graphs, types, samples, used=None, codes=None):
+def hard_terms(rows, graphs, types, samples, used=None, codes=None, known=None):
     """Return the GraphConstraints of graphs.
 
     Parameters
@@ -32,6 +32,8 @@ def hard_terms(rows, graphs, types, samples, used=None, codes=None):
         Other nodes may have any labels: constraints must hold for some labels of these nodes.
     codes : ndarray of int of shape (n_nodes,), optional
         Labels that satisfy the constraints.
+    known : ndarray of int of shape (n_nodes,), optional
+        The only label that each node may have; -1 for any label.
     """
     constraints = [TypedConstraint(row) for row in rows]
     K, tables = rows.shape[1] - N_COLUMNS, _Tables()
@@ -40,6 +42,9 @@ def hard_terms(rows, graphs, types, samples, used=None, codes=None):
     for i in range(len(graphs.length)):
         at = slice(graphs.start[i], graphs.start[i] + graphs.length[i])
         terms = _GraphTerms(tables, graphs.label_counts[at], K, used[at], samples[i])
+        if known is not None:
+            own = known[at, np.newaxis]
+            terms.is_forbidden |= (own >= 0) & (own != np.arange(K))
         edges = graphs.edges[graphs.edge_start[i] : graphs.edge_start[i] + graphs.n_edges[i]]
         edges = edges[used[at][edges].all(axis=1)]
         own = types[at]

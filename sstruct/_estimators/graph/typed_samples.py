@@ -24,6 +24,7 @@ from sstruct._checks.shown import shortened
 from sstruct._estimators.graph.graph_samples import edge_pairs
 from sstruct._estimators.graph.graph_training import Graphs, rows_of
 from sstruct._input.labels import as_labels, concatenate_labels, label_rules
+from sstruct._input.partial import check_samples, known_codes
 from sstruct._input.ragged import NO_NODES, Nodes, NoNodesError, check_label_sequence
 
 GRAPH = "(node features of each type, edges of each pair of types)"
@@ -315,14 +316,8 @@ def labels_by_type(y, typed, structure):
     y = listed_targets(y, len(typed), "a list with the labels of each sample")
     n_types = typed.counts.shape[1]
     for i, item in enumerate(y):
-        if not isinstance(item, list | tuple | np.ndarray) or not is_sized(item):
-            raise TypeError(
-                f"y[{i}] is {shortened(item)}, expected a list of {n_types} lists of labels"
-            )
-        if is_empty(item) and not typed.counts[i].any():
+        if not _has_types(item, f"y[{i}]", n_types, typed.counts[i]):
             continue
-        if len(item) != n_types:
-            raise ValueError(f"y[{i}] has labels of {len(item)} types, expected {n_types}")
         for t, own in enumerate(item):
             check_label_sequence(own, f"y[{i}][{t}]", int(typed.counts[i, t]))
             if len(own) != typed.counts[i, t]:
@@ -339,3 +334,32 @@ def labels_by_type(y, typed, structure):
         as_labels(labels, **label_rules(structure, typed.place_of(t)))
         for t, labels in enumerate(labels_by_type)
     ]
+
+
+def known_codes_by_type(y_partial, typed, classes, ignore_label):
+    """Return the class index of the known label of each node, -1 if it is unknown: `known_codes`.
+
+    classes : the labels of each type
+    """
+    n_types, out, parts = len(classes), np.empty(len(typed.types), dtype=np.int32), []
+    for i, item in enumerate(check_samples(y_partial, len(typed))):
+        given = item is not None and _has_types(item, f"y_partial[{i}]", n_types, typed.counts[i])
+        parts.append(item if given else [None] * n_types)
+    for t, own in enumerate(classes):
+        nodes = Nodes(None, np.r_[0, np.cumsum(typed.counts[:, t])], "ragged", 0)
+        labels = [item[t] for item in parts]
+        out[typed.types == t] = known_codes(labels, nodes, own, ignore_label, part=f"[{t}]")
+    return out
+
+
+def _has_types(item, name, n_types, counts):
+    """Return whether the labels of a graph have an entry for each type, as required with nodes."""
+    if not isinstance(item, list | tuple | np.ndarray) or not is_sized(item):
+        raise TypeError(
+            f"{name} is {shortened(item)}, expected a list of {n_types} lists of labels"
+        )
+    if is_empty(item) and not counts.any():
+        return False
+    if len(item) != n_types:
+        raise ValueError(f"{name} has labels of {len(item)} types, expected {n_types}")
+    return True

@@ -16,8 +16,13 @@ from sstruct._estimators.graph.decoding import (
     decoding_method,
     described_inference,
 )
+from sstruct._estimators.graph.free_nodes import free_nodes
 from sstruct._estimators.graph.graph_structure import first_with_cycle
-from sstruct._estimators.graph.typed_samples import labels_by_type, pack_typed
+from sstruct._estimators.graph.typed_samples import (
+    known_codes_by_type,
+    labels_by_type,
+    pack_typed,
+)
 from sstruct._estimators.graph.typed_state import INFERENCE, TYPED_STATE, typed_model
 from sstruct._estimators.graph.typed_training import (
     LabeledTypedGraphs,
@@ -157,10 +162,23 @@ class TypedGraphStructure(Structure):
         ]
 
     def decode(self, model, samples, known=None):
-        _, problem = self._decoder(model, samples)
+        _, problem = self._decoder(model, samples, known)
+        codes = np.empty(0, dtype=np.int32) if known is None else known.copy()
         if problem is None:
-            return np.empty(0, dtype=np.int32)
-        return decode(problem, model._w, n_threads(self.n_jobs))
+            return codes
+        try:
+            decoded = decode(problem, model._w, n_threads(self.n_jobs))
+        except ValueError as error:
+            if known is None:
+                raise
+            raise ValueError(f"given the labels of y_partial, {error}") from error
+        if known is None or model._model["constraints"] is not None:
+            return decoded
+        codes[known < 0] = decoded
+        return codes
+
+    def known_codes(self, model, samples, y_partial):
+        return known_codes_by_type(y_partial, samples, model.classes_, self.ignore_label)
 
     def truth(self, model, samples, y, sample_weight):
         labels = labels_by_type(y, samples, self)
@@ -231,19 +249,41 @@ class TypedGraphStructure(Structure):
         )
         return object_array([own[k] for own, k in zip(model.classes_, part)] for part in parts)
 
-    def _decoder(self, model, typed):
-        """Return the nonempty Graphs, and the problem of decoding them; None if there are none."""
+    def _decoder(self, model, typed, known=None):
+        """Return the nonempty Graphs, and the problem of decoding them; None if there are none.
+
+        Without constraints, nodes with a known label are removed.
+        """
         sizes, settings = typed_model(vars(model)), model._model
         graphs, samples = typed_graphs(typed, sizes).with_nodes()
+        rows, hard, node_scores = settings["constraints"], None, None
         if not len(samples):
             return graphs, None
-        rows, hard = settings["constraints"], None
+        if rows is None and known is not None:
+            if (known >= 0).all():
+                return graphs, None
+            pairwise = "directed" if sizes.pairs else "fixed", 0.0
+            edge = _edge_weights(model, sizes)
+            some, graphs, node_scores = free_nodes(graphs, known, pairwise, edge, sizes.K)
+            samples = samples[some]
         if rows is not None:
-            hard = hard_terms(rows, graphs, typed.types, samples)
+            hard = hard_terms(rows, graphs, typed.types, samples, known=known)
         method = typed_method(settings, graphs, sizes.K, hard, samples)
         options = "prediction", self.max_oracle_time, hard
         decoder = decoder_of(method, settings["seed"], *options)
-        return graphs, TypedGraphProblem.from_graphs(graphs, sizes, decoder)
+        return graphs, TypedGraphProblem.from_graphs(
+            graphs, sizes, decoder, node_scores=node_scores
+        )
+
+
+def _edge_weights(model, sizes):
+    """Return the weights of all pairs of types as one table of shape (G, K, K)."""
+    out, at = np.zeros((sum(G for _, _, G in sizes.pairs), sizes.K, sizes.K)), 0
+    for t, u, G in sizes.pairs:
+        table = model.table(f"edge_{t}_{u}")
+        out[at : at + G, : table.shape[1], : table.shape[2]] = table
+        at += G
+    return out
 
 
 def typed_method(settings, graphs, K, hard, samples=None):

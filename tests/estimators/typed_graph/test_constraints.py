@@ -2,7 +2,7 @@
 
 import pickle
 import warnings
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 
 import numpy as np
 import pytest
@@ -100,6 +100,34 @@ def test_optimum_and_predictions(rng):
                 assert own[v, k] == pytest.approx(max(scored, default=-np.inf), abs=1e-9)
     with pytest.raises(AttributeError, match="predict_top_k"):
         model.predict_top_k(new, 2)
+
+
+def test_predictions_given_known_labels(rng):
+    X, y = samples(rng, 40)
+    model = TypedGraphCRFSSVM(constraints=CONSTRAINTS, lam=LAM, random_state=0).fit(X, y)
+    n_changed = 0
+    for graph, truth, free in zip(X, y, model.predict(X), strict=True):
+        known = [np.where(rng.random(len(part)) < 0.4, part, -1) for part in truth]
+        (labels,) = model.predict([graph], [known])
+        own = np.concatenate(known).tolist()
+        allowed, scores = labelings_and_scores(model, graph, CONSTRAINTS)
+        agree = [all(k in (-1, a) for a, k in zip(chain(*z), own, strict=True)) for z in allowed]
+        z = tuple(tuple(part.tolist()) for part in labels)
+        assert agree[allowed.index(z)]
+        assert scores[allowed.index(z)] == pytest.approx(scores[agree].max(), abs=1e-9)
+        n_changed += not all(map(np.array_equal, labels, free))
+    assert n_changed > 5
+
+
+def test_known_labels_that_violate_constraints(rng):
+    X, y = samples(rng, 10)
+    model = TypedGraphCRFSSVM(constraints=CONSTRAINTS, lam=LAM, random_state=0).fit(X, y)
+    i = next(i for i, graph in enumerate(X) if len(graph[0][0]) > 1)
+    known = [None] * len(X)
+    known[i] = [np.ones(len(part), dtype=int) if t == 0 else None for t, part in enumerate(y[i])]
+    message = rf"given the labels of y_partial, no labeling of X\[{i}\] satisfies the constraints"
+    with pytest.raises(ValueError, match=message):
+        model.predict(X, known)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -1,6 +1,7 @@
 """Test optima, decoding and validation of TypedGraphCRFSSVM."""
 
 import re
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -185,6 +186,66 @@ def test_predictions_and_max_marginals_by_enumeration(rng, forests):
                 assert own[v, k] <= best + 1e-9
                 if forests:
                     assert own[v, k] == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
+def test_predictions_given_known_labels_by_enumeration(rng, share):
+    X, y = make(rng, 20)
+    model = TypedGraphCRFSSVM(lam=0.01, random_state=0).fit(X, y)
+    known = [
+        [
+            np.where(rng.random(len(x)) < share, rng.integers(K, size=len(x)), -1)
+            for x, (K, _) in zip(features, SIZES, strict=True)
+        ]
+        for features, _ in X
+    ]
+    for graph, labels, own in zip(X, model.predict(X, known), known, strict=True):
+        own = np.concatenate(own)
+        every = typed_graphs.labelings([len(x) for x in graph[0]], SIZES)
+        value = {
+            z: typed_graphs.joint_feature(graph, z, SIZES, PAIRS) @ model.w_
+            for z in every
+            if all(k in (-1, a) for a, k in zip(chain(*z), own.tolist(), strict=True))
+        }
+        found = value[tuple(tuple(part.tolist()) for part in labels)]
+        assert found == pytest.approx(max(value.values()), abs=1e-9)
+
+
+def test_forms_of_known_labels(rng):
+    X, y = make(rng, 8)
+    y = [[a, b, np.full(len(c), "only", dtype=object)] for a, b, c in y]
+    model = TypedGraphCRFSSVM(lam=0.01, random_state=0).fit(X, y)
+    free = model.predict(X)
+    for known in (
+        [None] * 8,
+        [[None, None, None]] * 8,
+        [None, *[[a, None, None] for a, *_ in free[1:]]],
+    ):
+        for labels, expected in zip(model.predict(X, known), free, strict=True):
+            assert all(map(np.array_equal, labels, expected))
+    given = model.predict(X, y)
+    assert all(map(np.array_equal, chain(*given), chain(*y)))
+
+
+@pytest.mark.parametrize(
+    "known, message",
+    [
+        (
+            [[[0, 9], None, None], None],
+            r"y_partial\[0\]\[0\] at node 1 is 9, expected one of 0, 1, 2",
+        ),
+        ([None, [None, [0, 1, 1], None]], r"y_partial\[1\]\[1\] has 3 labels, expected 1"),
+        ([None, [None, [0]]], r"y_partial\[1\] has labels of 2 types, expected 3"),
+        ([3, None], r"y_partial\[0\] is 3, expected a list of 3 lists of labels"),
+        ([None, [5, None, None]], r"y_partial\[1\]\[0\] must be an array of labels or None"),
+        ([None], "X has 2 samples but y_partial has 1"),
+    ],
+)
+def test_invalid_known_labels(rng, known, message):
+    X, y = make(rng, 4)
+    model = TypedGraphCRFSSVM(lam=0.01, random_state=0).fit(X, y)
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.predict(X[:2], known)
 
 
 def test_weights_have_the_shapes_of_their_types(rng):
