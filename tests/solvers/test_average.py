@@ -60,8 +60,12 @@ class Reference:
         return new
 
     def passes(self, exact):
-        """Yield every possible pass, for each order of the blocks and choice among ties."""
-        for order in permutations(range(len(self.alpha))):
+        """Yield every possible pass, for each order of the blocks and choice among ties.
+
+        Approximate passes do not visit blocks with one cached labeling.
+        """
+        blocks = [i for i, cached in enumerate(self.cached) if exact or len(cached) > 1]
+        for order in permutations(blocks):
             news = [self]
             for i in order:
                 news = [after for new in news for after in new.visits(i, exact)]
