@@ -433,7 +433,8 @@ class MILPOracle(BaseEstimator):
         )
         if result.status == INFEASIBLE:
             raise ValueError("the constraints of a sample have no solution")
-        found = None if result.x is None else np.round(result.x)
+        # HiGHS of SciPy 1.12 may return -1.
+        found = None if result.x is None else np.clip(np.round(result.x), 0, 1)
         if found is not None and x._violated(found) is not None:
             found = None  # a solution only within the tolerances of HiGHS
         bound, trivial = result.mip_dual_bound, float(np.maximum(value, 0).sum())
