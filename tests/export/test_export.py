@@ -167,9 +167,10 @@ def test_other_steps_raise(chain, data, tmp_path):
     chain.fit([x[:, :1] for x in X], y)
     with pytest.raises(ValueError, match="the scaler has 2 features"):
         export_model(pipeline, tmp_path / "model.json")
-    clipped = make_pipeline(PerNode(MaxAbsScaler(clip=True)), chain).fit(X, y)
-    with pytest.raises(ValueError, match="clip=True cannot be exported; use clip=False"):
-        export_model(clipped, tmp_path / "model.json")
+    if "clip" in MaxAbsScaler().get_params():  # not in old versions of scikit-learn
+        clipped = make_pipeline(PerNode(MaxAbsScaler(clip=True)), chain).fit(X, y)
+        with pytest.raises(ValueError, match="clip=True cannot be exported; use clip=False"):
+            export_model(clipped, tmp_path / "model.json")
     counts = make_pipeline(DictVectorizer(dtype=int), MulticlassSSVM(lam=1.0))
     with pytest.raises(ValueError, match="dtype=int64 cannot be exported; use float64 or float32"):
         export_model(counts.fit([{"a": 1}, {"b": 2}], [0, 1]), tmp_path / "model.json")

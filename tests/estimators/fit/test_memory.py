@@ -54,7 +54,7 @@ def test_2_kilobytes_a_short_sequence():
 def test_a_fit_with_rare_features_needs_one_vector_of_all_weights(rng, pairwise_scale):
     n, n_features, n_labels = 50, 100_000, 8
     density = 20 / n_features
-    rows = sparse.random_array((6 * n, n_features), density=density, format="csr", rng=rng)
+    rows = sparse.random(6 * n, n_features, density, format="csr", random_state=0)
     X, y = Sequences.from_lengths(rows, [6] * n), rng.integers(n_labels, size=(n, 6)).tolist()
     model = ChainSSVM(pairwise_scale=pairwise_scale, max_iter=6, tol=1e-9, random_state=0)
     tracemalloc.start()
