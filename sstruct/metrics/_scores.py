@@ -338,7 +338,7 @@ def make_flat_scorer(metric: Callable[..., Any], **kwargs: Any) -> Callable[...,
         Further arguments of the metric, such as `average`, and those of scikit-learn's
         ``make_scorer``: ``greater_is_better=False`` for a loss, and
         ``response_method="predict_proba"`` for a metric of probabilities, which also requires
-        `labels`.
+        `labels`, and scikit-learn 1.9 or later.
 
     Returns
     -------
