@@ -28,6 +28,10 @@ from sstruct._problems.core._rows import scored_rows
 from sstruct._problems.label_set._mixtures import MixtureProblem
 from sstruct._problems.label_set._multilabel import MultilabelProblem
 
+# Mean class weight of samples below which a fit warns. With "balanced" it is about 1 for a few
+# labels, but an absent rare label has a weight of about 0.5, and the product of 100 is 1e-30.
+SMALL_WEIGHT = 0.01
+
 
 class MultilabelTraining:
     """Validated training data of a MultilabelSSVM.
@@ -88,6 +92,13 @@ class MultilabelTraining:
             self.decoder = self._decoder(K)
         weights = weights * label_set_weights(structure.class_weight, Y.tocsc(), weights)
         block_weight = weights / self.total
+        self.data_warnings = ()
+        if block_weight.sum() < SMALL_WEIGHT:
+            self.data_warnings = (
+                f"class_weight gives samples a mean weight below {SMALL_WEIGHT:g}, the product of "
+                "the weights of their labels, so lam dominates the objective, and w_ is near 0. "
+                'Use class_weight=None, with loss="balanced" for rare labels.',
+            )
         kept, self.flat = blocks_of_weight(structure.class_weight, block_weight, rows, used)
         self.Y, self.weights = Y[kept], weights[kept]
 
@@ -189,6 +200,7 @@ class MultilabelTraining:
                 "_class_scores": self.class_scores,
             },
             features=(self.flat,),
+            data_warnings=self.data_warnings,
         )
 
     def _data(self, common):

@@ -1,6 +1,7 @@
 """Test optima, losses, formats of y and invalid input of MultilabelSSVM."""
 
 import pickle
+import warnings
 from itertools import product
 
 import numpy as np
@@ -508,3 +509,16 @@ def test_wrong_number_of_columns_in_score(rng):
         model.score(X, Y[:, :3])
     with pytest.raises(ValueError, match="has 2 features"):
         model.predict(X[:, :2])
+
+
+@pytest.mark.parametrize(("n_labels", "warns"), [(4, False), (100, True)])
+def test_class_weights_of_many_rare_labels_warn(rng, n_labels, warns):
+    # One or two of the labels are in each sample; the absence of each has weight 50 / 98.
+    X = rng.standard_normal((50, 3))
+    Y = (np.arange(n_labels) % 50 == np.arange(50)[:, None]).astype(int)
+    model = MultilabelSSVM(class_weight="balanced", edges=None, lam=0.1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, Y)
+    found = any("class_weight gives samples a mean" in str(w.message) for w in caught)
+    assert found == warns
