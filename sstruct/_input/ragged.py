@@ -34,6 +34,7 @@ from sstruct._checks.arrays import (
 )
 from sstruct._checks.compressed import as_csr, check_attributes, check_compressed, stacked
 from sstruct._checks.shown import brief, error_kind, shortened
+from sstruct._checks.warn import warn_user
 from sstruct._compat import validate_data
 from sstruct._input.completion import KnownLabels
 from sstruct._input.edge_features import is_table
@@ -207,6 +208,11 @@ def pack_nodes(expected, X, *, numeric=True):
     if known is not None and nodes.feature_names is not None:
         what = "X" if isinstance(X, Sequences) else "X[0]"
         check_names(nodes.feature_names, known, what, "those seen in fit")
+    elif known is not None and nodes.offsets[-1] > 0:
+        warn_user(
+            f"X does not have valid feature names, but {expected.estimator_name} was fitted with "
+            "feature names"
+        )
     return nodes
 
 

@@ -82,7 +82,8 @@ def test_rows_of_another_vectorizer_raise():
         ValueError, match=r"columns of X are \['w:x', .* expected those seen in fit"
     ):
         model.predict(rows)
-    model.predict(Sequences(rows.flat, rows.offsets))  # names are not compared if X has none
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        model.predict(Sequences(rows.flat, rows.offsets))
     many = [[{f"w{k}": 1 for k in range(1000)}]]
     model = ChainSSVM(lam=0.1, classes=[0, 1]).fit(SequenceVectorizer().fit_transform(many), [[0]])
     many = [[{f"w{k}": 1 for k in (*range(999), 1000)}]]
