@@ -203,8 +203,8 @@ class TypedGraphCRFSSVM(BaseSSVM):
     In addition to the data, memory is O(V K + E G) for the largest graph per thread, with K labels
     of the largest type and G features of all pairs of types together. Hidden labels in training
     (:class:`LatentSSVM`) are not supported: nodes without a known label and their edges are ignored
-    in training. With ``partial_fit``, each call must have edges
-    of the same pairs of types, which may be empty arrays (0, 2).
+    in training. With ``partial_fit``, each call must have edges of the same pairs of types, which
+    may be empty arrays (0, 2).
 
     Nodes without a known label may have any label: in training, a labeling of the other nodes is
     allowed if each constraint is satisfied for some labels of these nodes. `constraints` are
