@@ -131,9 +131,10 @@ class ChainSSVM(ExportMixin, SequenceSSVM):
     search : {"auto", "bisecting", "binary"}, default="auto"
         Search of ``rescaling="slack"`` for the most violated labeling. ``"auto"`` is exact if node
         costs are integers, as with ``"hamming"``, nodes have no weights, and sequences have at most
-        about 200 nodes; otherwise it is ``"bisecting"``, which may miss the most violated labeling
-        but bounds its violation, so ``objective_`` is an upper bound. ``"binary"`` is similar but
-        requires more calls of the decoder.
+        about 200 nodes; otherwise it is ``"bisecting"``, which visits up to 100 labelings in order
+        of an upper bound on their violation. It may miss the most violated one but bounds its
+        violation, so ``objective_`` is an upper bound. ``"binary"`` has larger bounds and requires
+        more calls of the decoder.
     window_size : int, "auto" or None, default="auto"
         Train on windows: each sequence of more than this many nodes is split into windows of nearly
         equal size, which makes training on few, long sequences several times faster. Each

@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from sstruct._oracles.chain._error_table cimport ErrorTable
+from sstruct._oracles.chain._top_k cimport ChainRanking
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._node_weights cimport NodeWeights
 from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
@@ -47,6 +48,9 @@ cdef class ChainProblem(BlockProblem):
     cdef bint has_table, has_edge_bounds
     cdef double[::1] edge_bounds
     cdef ErrorTable error_table
+    cdef ChainRanking ranking        # for `ranked`, or None
+    cdef Py_ssize_t last_way         # of the last labeling of `ranked`
+    cdef double[::1] no_edges        # scores of transitions for `ranking` if there are none
     cdef Py_ssize_t n_offsets        # see `offset_nodes`
     cdef const int32_t* offset_position
     cdef const double* offsets

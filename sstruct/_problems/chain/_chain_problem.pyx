@@ -151,9 +151,16 @@ cdef class ChainProblem(BlockProblem):
         self.bounded = True
 
     def prepare_product(self):
-        """Prepare `maximize_product`, if costs are integers and a table by number of errors is affordable."""
+        """Prepare `maximize_product`, if costs are integers and a table by number of errors is affordable.
+
+        Otherwise, prepare `ranked`.
+        """
         cdef Py_ssize_t K = self.n_labels
-        if not self.has_labels or self.weighted or self.windowed:
+        if not self.has_labels or self.windowed:
+            return
+        self.has_ranking, self.ranking = True, ChainRanking()
+        self.no_edges = NO_VALUES if self.transitions or self.masked else np.zeros(K * self.KP)
+        if self.weighted:
             return
         lengths = np.asarray(self.length)
         errors, most = error_counts(self.cost, K, self.labels, np.asarray(self.start), lengths)
@@ -403,6 +410,27 @@ cdef class ChainProblem(BlockProblem):
             VECTOR_WORK * self.KP * L * self.n_added)
         answer.exact = True
         return 0
+
+    cdef double ranked(
+            self, Py_ssize_t i, const double* w, double loss_weight, bint first, int32_t* code,
+            double* work) except? -1 nogil:
+        cdef Py_ssize_t L = self.length[i], K = self.n_labels
+        cdef const double* edge
+        if first:
+            self.potentials(i, w, loss_weight)
+            edge = &self.no_edges[0] if self.edge == NULL else self.edge
+            work[0] += self.oracle_work
+            if self.ranking.rank(
+                    &self.theta[0], L, K, self.KP, edge, self.edge_step, NULL, 1) == 0:
+                return -INFINITY
+            self.last_way = self.ranking.end
+        elif self.ranking.advance():
+            self.last_way = self.ranking.ways[self.last_way].next
+        else:
+            return -INFINITY
+        work[0] += 4 * L * K
+        self.ranking.write_code(self.last_way, code)
+        return self.ranking.ways[self.last_way].value
 
     cdef int maximize_product(
             self, Py_ssize_t i, const double* w, double margin, int32_t* code,

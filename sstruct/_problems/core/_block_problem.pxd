@@ -18,7 +18,7 @@ cdef class BlockProblem:
     cdef readonly Py_ssize_t max_code_size
     cdef public Py_ssize_t batch_size
     cdef readonly double oracle_work, product_work
-    cdef readonly bint bounded, may_be_hasty, has_product, has_between, keeps_planes
+    cdef readonly bint bounded, may_be_hasty, has_product, has_between, has_ranking, keeps_planes
     cdef readonly Py_ssize_t ahead_size, n_choices
     cdef bint has_labels
     cdef object _layout
@@ -39,6 +39,9 @@ cdef class BlockProblem:
     cdef int maximize_between(
         self, Py_ssize_t i, const double* w, double loss_weight, double margin,
         const Interval* interval, int32_t* code, OracleAnswer* answer) except -1 nogil
+    cdef double ranked(
+        self, Py_ssize_t i, const double* w, double loss_weight, bint first, int32_t* code,
+        double* work) except? -1 nogil
     cdef Py_ssize_t n_values(self, Py_ssize_t i) noexcept nogil
     cdef double log_partition(
         self, Py_ssize_t i, const double* w, double scale, const int32_t* known) except? -1 nogil

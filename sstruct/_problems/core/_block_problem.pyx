@@ -67,8 +67,8 @@ cdef class BlockProblem:
         exact.
     may_be_hasty : bool
         Whether `set_hasty` has an effect.
-    has_product, has_between : bool
-        Whether ``maximize_product`` and ``maximize_between`` are implemented.
+    has_product, has_between, has_ranking : bool
+        Whether ``maximize_product``, ``maximize_between`` and ``ranked`` are implemented.
     keeps_planes : bool
         Whether codes refer to stored data, which is kept until `retain` omits it.
     n_choices : int
@@ -150,6 +150,18 @@ cdef class BlockProblem:
         bound refer to h(y) + loss_weight L_i(y).
         """
         return self.lacks(b"maximize_between")
+
+    cdef double ranked(
+            self, Py_ssize_t i, const double* w, double loss_weight, bint first, int32_t* code,
+            double* work) except? -1 nogil:
+        """Write the next labeling by decreasing loss_weight L_i(y) + <w, phi(x_i, y)>; return this value.
+
+        The value is -inf if there are no more labelings. Only calls of ``scores`` with w and of ``loss``
+        may come between two calls.
+
+        first : whether to begin with the best labeling
+        """
+        return self.lacks(b"ranked")
 
     cdef Py_ssize_t n_values(self, Py_ssize_t i) noexcept nogil:
         """Return the number of probabilities that `probabilities` writes for block i."""

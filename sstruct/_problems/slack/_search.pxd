@@ -44,6 +44,7 @@ cdef class SlackSearch:
     cdef bint query_between(self, const Interval* interval, double lam) except -1 nogil
     cdef int angular(self, double start) except -1 nogil
     cdef int narrow(self, double start) except -1 nogil
-    cdef int bisect(self, double start, bint geometric) except -1 nogil
+    cdef double bisect(self, double start, bint geometric) except? -1 nogil
+    cdef int visit_ranked(self, double lam) except -1 nogil
     cdef int push(self, Angle angle) except -1 nogil
     cdef Angle pop(self) noexcept nogil

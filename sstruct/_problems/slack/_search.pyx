@@ -11,7 +11,10 @@
 #     binary search only find corners of the convex hull of the points (h, g). If the points form a convex
 #     set (`narrow`), one angle remains: h g has one maximum along its border, where h g' + h' g = 0, and
 #     the query determines the side on which it lies.
-# (d) h and g of a labeling are computed from w, so a large lam does not reduce the accuracy.
+# (d) After a bisecting search with a gap, labelings are ranked by h + lam g if the problem supports this.
+#     By (b), labelings with h + lam g <= 2 sqrt(lam b) are not better, so the search is exact if all
+#     others have been visited.
+# (e) h and g of a labeling are computed from w, so a large lam does not reduce the accuracy.
 """Searches for the labeling with the largest product of score and loss."""
 
 from libc.math cimport INFINITY, sqrt
@@ -34,6 +37,11 @@ cdef Py_ssize_t MAX_QUERIES = 500
 cdef double RANGE = 1e14
 # If a query finds no gain beyond rounding, lam is divided by this factor.
 cdef double DESCENT = 1e4
+# Number of labelings that are visited by rank.
+cdef Py_ssize_t MAX_RANKED = 100
+# If only the truth is known to have h > 0, labelings are ranked with this ratio of lam g to h, for the
+# largest g: by h, up to a small difference.
+cdef double BY_SCORE = 1e-6
 # Binary search ends if sqrt(lam) is known up to this relative error.
 cdef double WIDTH = 1e-2
 # If the ends of the bisecting search are within this factor, it continues at the intersection of their
@@ -84,7 +92,9 @@ cdef class SlackSearch:
             else:
                 self.angular(lam)
         else:
-            self.bisect(start, search == BISECTING)
+            lam = self.bisect(start, search == BISECTING)
+            if self.problem.has_ranking and not self.exact and search == BISECTING:
+                self.visit_ranked(lam)
         # A score that is zero up to rounding would start the next search beyond RANGE.
         if self.value > 0 and self.best_h > TINY * margin:
             self.lam = self.best_h / self.best_g
@@ -252,8 +262,28 @@ cdef class SlackSearch:
             self.bound = INFINITY
         return 0
 
-    cdef int bisect(self, double start, bint geometric) except -1 nogil:
-        """Bisecting search, or binary search ([C15], section 4; lemma 1).
+    cdef int visit_ranked(self, double lam) except -1 nogil:
+        """Visit labelings by decreasing h + lam g until no other one can be better."""
+        cdef const int32_t* codes[1]
+        cdef double offset = 0, total, bound = 0
+        cdef Py_ssize_t k
+        for k in range(MAX_RANKED):
+            total = self.problem.ranked(
+                self.block, self.w, lam, k == 0, &self.found[0], &self.work)
+            if k == 0:
+                codes[0] = &self.truth[0]
+                self.problem.scores(self.block, NULL, lam, codes, 1, &offset, &self.work)
+            total += self.margin - offset
+            bound = total * total / (4 * lam) if total > 0 else 0
+            if bound <= (1 + TINY) * self.value:
+                self.bound, self.exact = self.value, True
+                return 0
+            self.update_best()
+        self.bound = min(self.bound, max(bound, self.value))
+        return 0
+
+    cdef double bisect(self, double start, bint geometric) except? -1 nogil:
+        """Bisecting search, or binary search ([C15], section 4; lemma 1); return lam for `visit_ranked`.
 
         lam is between `low` and `high`: h >= lam g for the result at `low`, h < lam g at `high`.
         geometric : if true, use geometric means of the ends, the exclusion of slopes in (b), and finally
@@ -262,14 +292,16 @@ cdef class SlackSearch:
         cdef double low = 0, high = INFINITY, lam = start, factor = 4
         cdef double low_h = 0, low_g = 0, low_bound = 0, high_h = 0, high_g = 0, high_bound = 0
         cdef double smallest = 0, largest = INFINITY   # slopes of labelings better than the best one
-        cdef double c, u, slope, bound, line, meeting = 0
+        cdef double c, u, slope, bound, line, meeting = 0, best_lam = start, largest_g = 0
         cdef bint bounded = True, meets = False
         self.bound = INFINITY
         while self.n_queries < MAX_QUERIES:
             self.query(lam)
             bounded = bounded and self.bounded
             bound = self.query_bound * self.query_bound / (4 * lam) if self.query_bound > 0 else 0
-            self.bound = min(self.bound, bound)
+            largest_g = max(largest_g, self.g)
+            if bound < self.bound:
+                self.bound, best_lam = bound, lam
             line = low_h + lam * low_g
             if self.h < lam * self.g:
                 high, high_h, high_g, high_bound = lam, self.h, self.g, self.query_bound
@@ -280,8 +312,9 @@ cdef class SlackSearch:
                 # whose square over 4 lam is smallest at a / b.
                 slope = (high_bound - low_bound) / (high - low)
                 bound = low_bound - slope * low
-                if slope > 0 and low * slope < bound < high * slope:
-                    self.bound = min(self.bound, slope * bound)
+                if (slope > 0 and low * slope < bound < high * slope
+                        and slope * bound < self.bound):
+                    self.bound, best_lam = slope * bound, bound / slope
             if self.bound <= (1 + TINY) * self.value:
                 break
             if geometric and self.value > 0:
@@ -317,7 +350,9 @@ cdef class SlackSearch:
         if not bounded:
             self.bound = INFINITY
         self.exact = self.bound <= (1 + TINY) * self.value
-        return 0
+        if self.value == 0 and largest_g > 0:
+            return BY_SCORE * self.margin / largest_g
+        return best_lam
 
     cdef int push(self, Angle angle) except -1 nogil:
         """Push an angle onto the heap, which has the largest bound on top."""
